@@ -16,6 +16,60 @@ from mrb_lib.stats.methods.rank_agreement import RankAgreement, Strengths, agree
 R = 5
 
 
+def results(seed: int, r: int = R, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Random results among r responders, a tenth of them ties: wins and ties of shape (r, r)."""
+    generator = np.random.default_rng(seed)
+    wins, ties = np.zeros((r, r)), np.zeros((r, r))
+    skill = generator.normal(size=r)
+    for _ in range(n):
+        i, j = generator.choice(r, 2, replace=False)
+        if generator.random() < 0.1:
+            ties[i, j] += 1
+            ties[j, i] += 1
+        elif generator.random() < 1 / (1 + np.exp(skill[j] - skill[i])):
+            wins[i, j] += 1
+        else:
+            wins[j, i] += 1
+    return wins, ties
+
+
+def two(first: float, tied: float, second: float) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([[0, first], [second, 0]]), np.array([[0, tied], [tied, 0]])
+
+
+def test_two_responders_have_a_closed_form() -> None:
+    assert np.ptp(bradley_terry(*two(30, 10, 20))) == pytest.approx(np.log(35 / 25))
+    assert bradley_terry(*two(0, 5, 0)).tolist() == pytest.approx([0, 0])
+
+
+def test_a_lopsided_contest_converges() -> None:
+    assert np.ptp(bradley_terry(*two(1e6, 0, 1))) == pytest.approx(np.log(1e6))
+
+
+def test_turning_every_result_round_turns_the_strengths_round() -> None:
+    wins, ties = results(5)
+    np.testing.assert_allclose(bradley_terry(wins, ties), -bradley_terry(wins.T, ties), atol=1e-9)
+    np.testing.assert_allclose(bradley_terry(wins, ties), bradley_terry(3 * wins, 3 * ties), atol=1e-9)
+
+
+def test_a_responder_that_is_never_compared_has_no_strength() -> None:
+    wins, ties = results(7)
+    for table in (wins, ties):
+        table[2], table[:, 2] = 0, 0
+    found = bradley_terry(wins, ties)
+    assert np.isnan(found).tolist() == [False, False, True, False, False]
+    others = [0, 1, 3, 4]
+    np.testing.assert_allclose(found[others], bradley_terry(*(each[np.ix_(others, others)] for each in (wins, ties))))
+
+
+def test_a_responder_that_won_everything_has_no_finite_strength() -> None:
+    wins, ties = results(9, r=4)
+    wins[1:, 0] = ties[0] = ties[:, 0] = 0
+    assert np.isnan(bradley_terry(wins, ties)).all()
+    ties[0, 1] = ties[1, 0] = 1
+    assert np.isfinite(bradley_terry(wins, ties)).all()
+
+
 def test_strengths_are_finite_where_everyone_is_linked_by_wins_both_ways() -> None:
     ties, circle, apart = np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((4, 4))
     circle[0, 1] = circle[1, 2] = circle[2, 0] = 1
@@ -74,6 +128,14 @@ def test_crossed_clusters_have_the_covariance_of_both() -> None:
     assert both.clusters.tolist() == [30]
 
 
+@pytest.mark.parametrize("codes", [np.zeros(200, dtype=np.int64), np.arange(200) % 3])
+def test_too_few_clusters_give_no_interval(codes: np.ndarray) -> None:
+    outcomes, who = benchmark(200, 6)
+    found = fitted(outcomes, who, codes)
+    assert np.isnan(found.bounds[0]).all() and np.isnan(found.bounds[1]).all()
+    assert np.isfinite(found.strength).all()
+
+
 VALUES = st.lists(st.integers(-4, 4), min_size=4, max_size=9)
 
 
@@ -121,10 +183,40 @@ def test_what_is_unknown_is_left_open() -> None:
     assert found.spearman == (1.0, -1.0, 1.0)
 
 
+def test_errors_on_the_same_cases_are_not_agreement() -> None:
+    """Two true rankings that have nothing to do with each other, estimated with the same errors."""
+    first, second, error = np.random.default_rng(0).normal(size=(3, 40))
+    x, y = sure(first + error, error=1), sure(second + error, error=1)
+    assert agreed(x, y).kendall[1] > 0
+    low, high = agreed(x, y, shared=0.99).kendall[1:]
+    assert low < stats.kendalltau(first, second)[0] < high
+
+
+def test_noise_is_taken_off_and_not_added() -> None:
+    """Of 40 responders whose true strengths are in the same order the estimates have tau .5; the interval has 1."""
+    generator = np.random.default_rng(1)
+    truth = generator.normal(size=40)
+    first, second = (sure(truth + generator.normal(0, 0.7, 40), error=0.7) for _ in range(2))
+    found = agreed(first, second)
+    assert found.kendall[0] < 0.6
+    assert found.kendall[1] > 0.3 and found.kendall[2] > 0.85
+    again = agreement(first, second, np.zeros((40, 40)), seed=7)
+    assert again.kendall[1:] == pytest.approx(found.kendall[1:], abs=0.05)
+
+
 def test_one_open_pair_of_neighbours_costs_two_sixths_of_kendall() -> None:
     first = Strengths(np.array([3.0, 2.0, 1.0, 0.99]), np.eye(4) * 0.05**2, 1e6)
     found = agreed(first, sure([3, 2, 1, 0]))
     assert found.kendall == pytest.approx((1.0, 4 / 6, 1.0))
+
+
+@given(VALUES, st.floats(0.01, 3))
+def test_the_estimate_lies_in_its_interval(values: list[int], error: float) -> None:
+    if len(set(values)) < len(values):
+        return
+    found = agreed(sure(values, error), sure(values[::-1], error))
+    for value, low, high in (found.kendall, found.spearman):
+        assert low - 1e-9 <= value <= high + 1e-9
 
 
 def test_rank_intervals_by_hand() -> None:

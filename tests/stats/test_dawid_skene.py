@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 
-from mrb_lib.stats.dawid_skene import em, label_counts
+from mrb_lib.stats.dawid_skene import Fit, em, label_counts
 
 
 def labels_of(generator: np.random.Generator, n: int, right: list[float], share: list[float]) -> np.ndarray:
@@ -8,6 +9,13 @@ def labels_of(generator: np.random.Generator, n: int, right: list[float], share:
     truth = generator.choice(len(share), n, p=share)
     wrong = (truth[:, None] + generator.integers(1, len(share), (n, len(right)))) % len(share)
     return np.where(generator.random((n, len(right))) < right, truth[:, None], wrong)
+
+
+def log_likelihood(counts: np.ndarray, fit: Fit) -> float:
+    """Of items of which each is once in the sample, by what the model estimates; labels without mass left out."""
+    some = fit.prevalence[0] > 0
+    logs = np.einsum("prl,rkl->pk", counts, np.log(np.maximum(fit.confusion[0][:, some], 1e-300)))
+    return float(np.log((fit.prevalence[0][some] * np.exp(logs)).sum(axis=1)).sum())
 
 
 def test_patterns_and_weights_say_what_items_say() -> None:
@@ -32,6 +40,18 @@ def test_many_samples_at_once_are_the_samples_one_by_one() -> None:
         np.testing.assert_allclose(together.prevalence[row], alone.prevalence[0], atol=1e-10)
 
 
+def test_the_likelihood_never_falls() -> None:
+    counts = label_counts(labels_of(np.random.default_rng(3), 100, [0.8, 0.6, 0.7], [0.5, 0.5]), 2)
+    found = [log_likelihood(counts, em(counts, iterations=steps, tolerance=0.0)) for steps in range(0, 90, 3)]
+    assert (np.diff(found) > -1e-9).all()
+
+
+def test_renaming_the_labels_renames_the_answer() -> None:
+    labels = labels_of(np.random.default_rng(4), 150, [0.9, 0.7, 0.8], [0.5, 0.3, 0.2])
+    fit, other = em(label_counts(labels, 3)), em(label_counts((labels + 1) % 3, 3))
+    np.testing.assert_allclose(np.roll(fit.posterior, 1, axis=2), other.posterior, atol=1e-9)
+
+
 def test_a_sample_without_a_label_says_nothing_of_it() -> None:
     """The parameters of a label that has no mass in a sample are null there, however its items began."""
     labels = np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2], [0, 1, 0]])
@@ -43,6 +63,29 @@ def test_a_sample_without_a_label_says_nothing_of_it() -> None:
     assert np.isnan(both.confusion[1, :, 2]).all()
     assert np.isfinite(both.confusion[1, :, :2]).all()
     assert np.isfinite(both.confusion[0]).all()
+
+
+def test_a_label_nobody_gives_takes_no_share_of_the_errors() -> None:
+    """With or without a third label that nobody gives, the model is that of two labels."""
+    labels = labels_of(np.random.default_rng(7), 300, [0.8, 0.8, 0.7], [0.5, 0.5])
+    two, three = (em(label_counts(labels, k)) for k in (2, 3))
+    pairs = ((label_counts(labels, k), fit) for k, fit in ((2, two), (3, three)))
+    assert np.diff([log_likelihood(*each) for each in pairs]) == pytest.approx(0, abs=1e-9)
+    np.testing.assert_allclose(three.confusion[0, :, :2, :2], two.confusion[0], atol=1e-9)
+    np.testing.assert_allclose(three.posterior[0], np.hstack([two.posterior[0], np.zeros((300, 1))]), atol=1e-9)
+    assert np.isnan(three.confusion[0, :, 2]).all()
+
+
+def test_another_start_on_the_same_side_leads_to_the_same_maximum() -> None:
+    """Starts that lean towards the votes, however weakly, name the labels alike; their mirror image names them anew."""
+    counts = label_counts(labels_of(np.random.default_rng(9), 400, [0.8, 0.7, 0.75, 0.7], [0.6, 0.4]), 2)
+    fit = em(counts, tolerance=1e-10)
+    share = counts.sum(axis=1) / 4
+    for start in (0.9 * share + 0.05, 0.2 * share + 0.4, share**2 / (share**2).sum(axis=1, keepdims=True)):
+        other = em(counts, start=start, tolerance=1e-10)
+        np.testing.assert_allclose(other.confusion, fit.confusion, atol=1e-6)
+    mirrored = em(counts, start=1 - share, tolerance=1e-10)
+    np.testing.assert_allclose(mirrored.confusion[0], fit.confusion[0][:, ::-1], atol=1e-6)
 
 
 def test_too_few_iterations_are_told() -> None:

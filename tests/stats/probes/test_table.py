@@ -103,6 +103,14 @@ def test_what_the_order_does_is_not_taken_for_noise_or_for_the_probe() -> None:
     assert 0 < row["changed_high"] < 0.07
 
 
+def test_a_verdict_in_one_order_only_is_compared_with_that_order() -> None:
+    rng = np.random.default_rng(0)
+    plain = rng.integers(0, 2, size=(1, N, 2, 1))
+    probed = np.where(np.arange(2)[:, None] == 0, plain, ABSENT)
+    row = table({NO_PROBE: panel_of(plain), "question/sex": panel_of(probed)}, gold_of(["A"] * N), N).iloc[0]
+    assert (row["n"], row["changed"], row["accuracy_change"]) == (N, 0, 0)
+
+
 def deterministic(change: float, probe: str, *, n: int = 300, **options: object) -> pd.Series:
     """The row of a judge that never varies, and changes this share of its verdicts under a probe."""
     plain = np.zeros((1, n, 2, 1), dtype=int)
@@ -174,6 +182,20 @@ def test_all_tests_of_all_judges_are_corrected_together() -> None:
         np.testing.assert_allclose(adjusted, adjust(p_values.ravel(), "holm").reshape(p_values.shape))
         assert rows["family"].eq(np.isfinite(p_values).sum()).all()
         assert set(rows["judge"]) == {"j0000", "j0001"}
+
+
+def test_with_and_without_the_image() -> None:
+    rng = np.random.default_rng(1)
+    right = {NO_PROBE: 0.9, "image/removed": 0.6, "image/swapped-same": 0.5}
+    panels = {name: panel_of(np.where(rng.random((1, 400, 2, 1)) < share, 0, 1)) for name, share in right.items()}
+    rows = table(panels, gold_of(["A"] * 400), 400, resamples=200)
+    means = {name: (panel.choice == 0).mean() for name, panel in panels.items()}
+    for name in ("image/removed", "image/swapped-same"):
+        row = rows[rows["probe"] == name].iloc[0]
+        assert row["accuracy"] == pytest.approx(means[NO_PROBE])
+        assert row["accuracy_probed"] == pytest.approx(means[name])
+        assert row["accuracy_change_low"] < right[name] - 0.9 < row["accuracy_change_high"]
+    assert rows.loc[rows["part"] == "probe", "kept_expectation"].all()
 
 
 def test_rows_say_why_there_is_nothing_to_compare() -> None:

@@ -5,12 +5,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import t
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.schema import DIMENSIONS, POLICIES
 from tests.stats.small_tables import (
@@ -28,16 +31,43 @@ from tests.stats.small_tables import (
 FAST = {"resamples": 200, "seed": 0}
 
 
+def test_every_case_is_scored_or_counted_as_excluded() -> None:
+    gold = gold_of("AAAB?-")
+    verdicts = verdicts_of({("full", "AB"): "AAB?AA", ("gaps", "AB"): "A---AA"})
+    rows = accuracy(verdicts, gold, cases_of(6), **FAST).set_index("judge")
+    assert rows.loc["full", ["n", "n_excluded"]].tolist() == [4, 2]
+    assert rows.loc["full", "accuracy"] == 0.5
+    assert rows.loc["full", "coverage"] == 0.75
+    assert rows.loc["gaps", ["n", "n_excluded"]].tolist() == [1, 5]
+    assert rows.loc["gaps", "accuracy"] == 1
+    assert rows.loc["gaps", ["low", "high"]].isna().all()
+    assert "fewer than two clusters" in rows.loc["gaps", "reason"]
+
+
+def test_verdicts_of_one_order_only_are_said() -> None:
+    verdicts = verdicts_of({("once", "AB"): "ABAB", ("both", "AB"): "ABAB", ("both", "BA"): "ABAA"})
+    rows = accuracy(verdicts, gold_of("ABAA"), cases_of(4), **FAST).set_index("judge")
+    assert "came in one order only" in rows.loc["once", "reason"]
+    assert "one order" not in rows.loc["both", "reason"]
+    official = accuracy(verdicts, gold_of("ABAA"), cases_of(4), policy="official", **FAST).set_index("judge")
+    assert "one order" not in official.loc["once", "reason"], "the rule of the published pipeline reads one order"
+
+
+def test_answered_keeps_its_coverage_beside_it() -> None:
+    verdicts = verdicts_of({("j", "AB"): "AB??", ("j", "BA"): "A???"})
+    row = accuracy(verdicts, gold_of("AAAA"), cases_of(4), policy="answered", **FAST).iloc[0]
+    assert (row["n"], row["n_excluded"]) == (2, 2)
+    assert row["accuracy"] == 0.5
+    assert row["coverage"] == pytest.approx((1 + 0.5 + 0 + 0) / 4)
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_table_is_the_mean_of_its_rows(policy: str) -> None:
     generator = np.random.default_rng(3)
     verdicts = random_verdicts(generator, 40, judges=3, repeats=2)
     gold = gold_of("".join(generator.choice(list("ABT?"), 40)))
     rows = accuracy(verdicts, gold, cases_of(40), policy=policy, **FAST).set_index("judge").sort_index()
-    scored = correctness(verdicts, gold, policy)
-    each = scored.groupby("judge")["score"]
-    answered = scored.dropna(subset="answered").groupby("judge")["answered"].mean()
-    assert rows["coverage"].to_numpy() == pytest.approx(answered.to_numpy())
+    each = correctness(verdicts, gold, policy).groupby("judge")["score"]
     assert rows["accuracy"].to_numpy() == pytest.approx(each.mean().to_numpy())
     assert rows["n"].tolist() == each.count().tolist()
     assert (rows["n"] + rows["n_excluded"] == 40).all()
@@ -157,7 +187,40 @@ def test_accuracy_and_differences_are_of_the_same_draws() -> None:
     assert pd.Series(pair[["low", "high"]]).tolist() == pytest.approx([single["low"], single["high"]], abs=1e-6)
 
 
+CONSTANTS = {"constant-A": "A", "constant-B": "B", "constant-tie": "T"}
+
+
 REFERENCES = ["always tie", "always A", "longer response", "most frequent label", "best constant"]
+
+
+@settings(deadline=None, max_examples=30, derandomize=True)
+@given(
+    share_of_a=st.floats(0.05, 0.95), share_of_ties=st.floats(0, 0.9), right=st.floats(0.6, 0.95),
+    policy=st.sampled_from(POLICIES), seed=st.integers(0, 2**16),
+)  # fmt: skip
+def test_no_constant_is_first_where_a_judge_is_better_than_a_coin(
+    share_of_a: float, share_of_ties: float, right: float, policy: str, seed: int
+) -> None:
+    """Whatever the gold labels: a constant earns exactly one half, however lopsided they are."""
+    generator = np.random.default_rng(seed)
+    n = 120
+    gold = np.where(generator.random(n) < share_of_a, "A", "B")
+    gold[:2] = "A", "B"
+    ties = generator.random(n) < share_of_ties
+    ties[:2] = False
+    other = np.where(gold == "A", "B", "A")
+    said = np.where(generator.random(n) < right, gold, other)
+    decisive = [(said == gold)[(gold == side) & ~ties].mean() for side in "AB"]
+    letters = {name: letter * n for name, letter in CONSTANTS.items()} | {"judge": "".join(said)}
+    labels = gold_of("".join(np.where(ties, "T", gold)))
+    rows = accuracy(both_orders(letters), labels, cases_of(n), policy=policy, resamples=0)
+    rows = rows[rows["kind"] == "judge"].set_index("judge")
+    assert rows.loc[list(CONSTANTS), "decisive_accuracy"].tolist() == [0.5] * 3
+    assert rows.loc["judge", "decisive_accuracy"] == pytest.approx(np.mean(decisive))
+    if np.mean(decisive) > 0.5:
+        assert rows.index[0] == "judge"
+        assert rows["rank"].tolist() == sorted(rows["rank"])
+        assert (rows.loc[list(CONSTANTS), "rank"] > 1).all()
 
 
 def test_judges_that_are_alike_share_a_rank_and_one_without_a_score_has_none() -> None:
@@ -227,6 +290,32 @@ def test_references_stand_below_the_judges_and_have_no_rank() -> None:
     assert "always tie" not in set(no_ties["judge"])
     bare = accuracy(verdicts, gold, cases_of(60)[["case_id"]], references=1, resamples=0)
     assert "longer response" not in set(bare["judge"])
+
+
+@pytest.mark.parametrize("policy", ["balanced", "official"])
+def test_above_constant_is_paired_with_an_error_robust_to_clusters(policy: str) -> None:
+    """Student's t has the degrees of freedom of the comparison, in `significance`, with that constant."""
+    generator = np.random.default_rng(2)
+    cluster = list(generator.integers(0, 12, 100))
+    verdicts, gold = random_verdicts(generator, 100, judges=2), gold_of("".join(generator.choice(list("AABT"), 100)))
+    cases = cases_of(100, cluster=cluster)
+    rows = accuracy(verdicts, gold, cases, references=1, policy=policy, resamples=0).set_index("judge")
+    label = {"A": "A", "B": "B", "tie": "T"}[rows.loc["best constant", "label"]]
+    constant = correctness(both_orders({"c": label * 100}), gold, policy)[["case_id", "score"]]
+    own = correctness(verdicts, gold, policy)[["judge", "case_id", "score"]]
+    with_constant = pd.concat([verdicts, both_orders({"c": label * 100})], ignore_index=True)
+    pairs = significance(with_constant, gold, cases, policy=policy, resamples=200)
+    for name in ("j0", "j1"):
+        both = own[own["judge"] == name].merge(constant, on="case_id").dropna().merge(cases, on="case_id")
+        difference = both["score_x"] - both["score_y"]
+        residual = difference - difference.mean()
+        sums, share = residual.groupby(both["cluster"]).sum(), both["cluster"].value_counts(normalize=True)
+        half = np.sqrt((sums**2 / (1 - share)).sum()) / len(both) * np.array([-1, 1])
+        is_own = pairs[["judge_1", "judge_2"]].apply(lambda row, name=name: set(row) == {"c", name}, axis=1)
+        pair = pairs[is_own].iloc[0]
+        ends = difference.mean() + half * t.ppf(0.975, pair["df"])
+        columns = ["above_constant", "above_constant_low", "above_constant_high"]
+        assert rows.loc[name, columns].tolist() == pytest.approx([difference.mean(), *ends], abs=1e-9)
 
 
 def annotated(letters: str) -> pd.DataFrame:
@@ -303,6 +392,26 @@ def test_it_is_the_mean_of_the_accuracies_overall_and_in_every_subfield(policy: 
     assert rows[rows["subfield"].isna()]["rank"].tolist() == [1, 2, 3]
 
 
+def test_dimensions_that_say_the_same_gain_nothing_and_independent_ones_do() -> None:
+    rng = np.random.default_rng(4)
+    one = "".join(rng.choice(list("AB"), N, p=[0.7, 0.3]))
+    cases, gold = cases_of(N), pd.concat([gold_of("A" * N, name) for name in DIMENSIONS], ignore_index=True)
+    same = pd.concat([verdicts_of({("j", "AB"): one}, name) for name in DIMENSIONS], ignore_index=True)
+    other = pd.concat(
+        [verdicts_of({("j", "AB"): "".join(rng.permutation(list(one)))}, name) for name in DIMENSIONS],
+        ignore_index=True,
+    )
+    options = {"policy": "official", "resamples": 800}
+    widths = []
+    for verdicts in (same, other):
+        row = average(verdicts, gold, cases, **options).iloc[0]
+        single = accuracy(verdicts, gold, cases, **options)
+        assert row["accuracy"] == pytest.approx(single["accuracy"].mean())
+        widths.append((row["high"] - row["low"]) / (single["high"] - single["low"]).mean())
+    assert widths[0] == pytest.approx(1, abs=1e-9)
+    assert 0.3 < widths[1] < 0.55, "about one over the root of six"
+
+
 def test_a_dimension_without_a_scored_case_leaves_it_undefined_and_says_so() -> None:
     verdicts, gold, cases = made(5)
     verdicts = verdicts[(verdicts["judge"] != "j1") | (verdicts["dimension"] != "creativity")]
@@ -311,6 +420,45 @@ def test_a_dimension_without_a_scored_case_leaves_it_undefined_and_says_so() -> 
     assert rows.loc["j1", "reason"].startswith("not judged on every dimension")
     assert pd.isna(rows.loc["j1", "rank"])
     assert rows.loc[["j0", "j2"], "accuracy"].notna().all()
+
+
+def partial_judge() -> Tables:
+    """A poor judge on the 40 easiest of 200 cases, and two that are better on these and judge all."""
+    rng = np.random.default_rng(0)
+    gold = rng.choice(list("AB"), 200)
+    other = np.where(gold == "A", "B", "A")
+    easy = np.arange(200) < 40
+
+    def judge(on_easy: float, on_hard: float) -> str:
+        right = rng.random(200) < np.where(easy, on_easy, on_hard)
+        return "".join(np.where(right, gold, other))
+
+    poor = "".join(np.where(easy, list(judge(0.9, 0.5)), "-"))
+    return (
+        both_orders({"one": judge(1.0, 0.7), "other": judge(1.0, 0.72), "poor": poor}),
+        gold_of("".join(gold)),
+        cases_of(200),
+    )
+
+
+def test_a_judge_on_the_easiest_cases_is_not_ranked_and_the_sentence_does_not_name_it() -> None:
+    verdicts, gold, cases = partial_judge()
+    rows = accuracy(verdicts, gold, cases, resamples=200).set_index("judge")
+    assert rows["accuracy"].idxmax() == "poor"
+    assert pd.isna(rows.loc["poor", "rank"])
+    assert "fewer than half of the cases" in rows.loc["poor", "reason"]
+    assert sorted(rows.loc[["one", "other"], "rank"]) == [1, 2]
+    said = TABLES["accuracy"].says(rows_of("accuracy", cases, verdicts, gold, resamples=200))
+    assert "poor" not in said
+    assert "1 of 3 judges are not ranked" in said
+
+
+def test_pairs_are_compared_on_shared_cases_with_the_better_judge_first() -> None:
+    verdicts, gold, cases = partial_judge()
+    pairs = significance(verdicts, gold, cases, resamples=200).query("part == 'pair'")
+    assert (pairs["difference"] >= 0).all()
+    assert set(pairs[pairs["judge_2"] == "poor"]["judge_1"]) == {"one", "other"}
+    assert (pairs[pairs["judge_2"] == "poor"]["n"] == 40).all()
 
 
 def test_ranks_are_on_the_cases_that_all_ranked_judges_share() -> None:
@@ -324,3 +472,12 @@ def test_ranks_are_on_the_cases_that_all_ranked_judges_share() -> None:
     assert rows.loc["second", "accuracy"] > rows.loc["first", "accuracy"]
     assert rows["rank"].to_dict() == {"first": 1, "second": 2}
     assert set(rows["n_common"]) == {80}
+
+
+def test_significance_versus_one_judge_compares_it_with_every_other() -> None:
+    verdicts, gold, cases = partial_judge()
+    rows = rows_of("significance", cases, verdicts, gold, versus="poor", resamples=0)
+    pairs = rows[rows["part"] == "pair"]
+    assert len(pairs) == 2
+    assert (pairs["judge_1"].eq("poor") | pairs["judge_2"].eq("poor")).all()
+    assert (pairs["family"] == 2).all()

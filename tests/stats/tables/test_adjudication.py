@@ -148,6 +148,18 @@ def test_the_interval_of_a_share_resamples_clusters() -> None:
     assert [found["share_low"], found["share_high"]] == pytest.approx([low[0], high[0]], abs=0.03)
 
 
+@pytest.mark.parametrize("resamples", [0, 200])
+def test_an_interval_is_named_only_where_there_is_one(resamples: int) -> None:
+    said = adjudications_of(
+        *((f"c{i}", "r1", "gold_right", None, None, "j", ["x", "y"] if i % 2 else ["x"]) for i in range(40)),
+    )
+    verdicts = verdicts_of({("j", "AB"): "B" * 40})
+    found = reasons(verdicts, gold_of("A" * 40), said, cases_of(40), resamples=resamples).set_index("reason_given")
+    assert found["share"].to_dict() == {"x": 1.0, "y": 0.5}
+    assert (found["interval"].notna() == found["share_low"].notna()).all()
+    assert (found["share_low"].isna() == found["reason"].notna()).all()
+
+
 def test_the_leaderboard_moves_as_the_labels_do() -> None:
     said = adjudications_of(("c0", "r1", "gold_wrong", "B"), ("c1", "r1", "gold_wrong", "B"), ("c4", "r1", "ambiguous"))
     rows = leaderboard(VERDICTS, GOLD, said, cases_of(6), policy="official", resamples=200).set_index("judge")
@@ -204,6 +216,19 @@ def test_one_reviewer_alone_agrees_with_nobody_and_the_reason_speaks_of_reviewer
     assert row[["percent_agreement", "krippendorff_alpha"]].isna().all()
     assert "two reviewers" in row["reason"]
     assert "annotator" not in row["reason"]
+
+
+def test_the_interval_of_a_move_covers_it() -> None:
+    """400 judges of 100 cases, right on a case with probability 0.6; reviewers turn the labels of 30 cases round."""
+    generator = np.random.default_rng(7)
+    n, judges, turned = 100, 400, 30
+    right = generator.random((judges, n)) < 0.6
+    shown = {(f"j{j:03}", "AB"): "".join("A" if one else "B" for one in right[j]) for j in range(judges)}
+    said = pd.concat([adjudications_of((f"c{i}", "r1", "gold_wrong", "B")) for i in range(turned)], ignore_index=True)
+    found = leaderboard(verdicts_of(shown), gold_of("A" * n), said, cases_of(n), policy="official", resamples=400)
+    expected = turned / n * (0.4 - 0.6)
+    covered = ((found["difference_low"] <= expected) & (expected <= found["difference_high"])).mean()
+    assert abs(covered - 0.95) <= 3 * np.sqrt(0.95 * 0.05 / judges)
 
 
 def test_a_dimension_without_reviews_has_the_same_rows_alone_as_among_others() -> None:

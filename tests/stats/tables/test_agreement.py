@@ -1,14 +1,17 @@
 """Agreement of annotators, of every two and with weights: equal to other packages, null with a reason."""
 
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pingouin
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.inter_rater import cohens_kappa
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.formats.table import read
@@ -18,10 +21,15 @@ from mrb_lib.stats.coefficients import bias_index, prevalence_index
 from mrb_lib.stats.intervals import wilson
 from mrb_lib.stats.tables.agreement import NAMES
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import LEVELS
-from tests.stats.small_tables import agreement, annotations_of, annotator_pairs, cases_of
+from mrb_lib.tables.schema import CHOICES, LEVELS
+from tests.stats.small_tables import agreement, annotations_of, annotator_pairs, cases_of, estimated
 
 COEFFICIENTS = ["percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1"]
+
+
+def of_units(units: list[str]) -> pd.DataFrame:
+    """Annotations from one word a case, one letter an annotator."""
+    return annotations_of({f"r{i}": "".join(column) for i, column in enumerate(zip(*units, strict=True))})
 
 
 def test_categories_of_ac1_are_those_in_use_anywhere_in_the_benchmark() -> None:
@@ -56,6 +64,33 @@ def test_consensus_beside_annotators_is_nobodys_vote() -> None:
     first = agreement(annotations_of(people), cases_of(5), resamples=50)
     second = agreement(annotations_of({**people, "consensus": "AABAA"}), cases_of(5), resamples=50)
     pd.testing.assert_frame_equal(first, second)
+
+
+letters = st.sampled_from("ABT-")
+
+
+units = st.lists(st.tuples(letters, letters, letters, letters), min_size=3, max_size=9)
+
+
+@given(units)
+@settings(max_examples=20, deadline=None)
+def test_a_unanimous_case_never_lowers_percent_agreement(table: list[tuple[str, ...]]) -> None:
+    before = agreement(of_units(["".join(unit) for unit in table]), cases_of(len(table)), resamples=0)
+    after = agreement(of_units(["".join(unit) for unit in [*table, "AAAA"]]), cases_of(len(table) + 1), resamples=0)
+    if len(before) and not np.isnan(before["percent_agreement"].iloc[0]):
+        assert after["percent_agreement"].iloc[0] >= before["percent_agreement"].iloc[0] - 1e-12
+
+
+@given(units, st.permutations(range(4)), st.randoms(use_true_random=False))
+@settings(max_examples=20, deadline=None)
+def test_who_annotated_and_in_which_order_means_nothing(
+    table: list[tuple[str, ...]], annotators: list[int], random: object
+) -> None:
+    first = agreement(of_units(["".join(unit) for unit in table]), cases_of(len(table)), resamples=0)
+    mixed = [tuple(unit[i] for i in annotators) for unit in table]
+    random.shuffle(mixed)
+    second = agreement(of_units(["".join(unit) for unit in mixed]), cases_of(len(table)), resamples=0)
+    pd.testing.assert_frame_equal(first, second, rtol=1e-9)
 
 
 def test_bad_input_is_refused() -> None:
@@ -125,6 +160,30 @@ def test_an_order_that_nobody_stated_is_refused_with_the_cure() -> None:
     assert np.isfinite(row["quadratic_kappa"])
 
 
+def incomplete(n: int = 60, annotators: int = 9, seed: int = 0) -> pd.DataFrame:
+    """Annotators who each saw about half of the cases, at random."""
+    generator = np.random.default_rng(seed)
+    truth = generator.choice(list("AABT"), n)
+    by_annotator = {}
+    for i in range(annotators):
+        given = np.where(generator.random(n) < 0.6, truth, generator.choice(list("ABT"), n))
+        by_annotator[f"a{i}"] = "".join(np.where(generator.random(n) < 0.5, given, "-"))
+    return annotations_of(by_annotator)
+
+
+def test_every_pair_equals_scikit_learn_on_the_cases_they_share() -> None:
+    annotations = incomplete()
+    wide = annotations.pivot_table(index="case_id", columns="annotator", values="choice", aggfunc="first")
+    rows = annotator_pairs(annotations, cases_of(60), resamples=0).set_index(["annotator_1", "annotator_2"])
+    assert list(rows.index) == list(combinations(wide.columns, 2))
+    for first, second in rows.index:
+        both = wide[[first, second]].dropna()
+        row = rows.loc[(first, second)]
+        assert row["n_cases"] == len(both)
+        assert row["percent_agreement"] == pytest.approx((both[first] == both[second]).mean())
+        assert row["cohen_kappa"] == pytest.approx(cohen_kappa_score(both[first], both[second], labels=list(CHOICES)))
+
+
 def test_pairs_that_cannot_be_compared_are_counted_and_left_out_of_the_mean() -> None:
     annotations = annotations_of({"a": "AABBAB", "b": "AABBBA", "c": "A-----", "d": "----AA", "e": "----AA"})
     pairs = annotator_pairs(annotations, cases_of(6), resamples=100).set_index(["annotator_1", "annotator_2"])
@@ -167,7 +226,6 @@ def test_weighted_kappas_equal_scikit_learn(missing: float) -> None:
     table = wide(annotations)
     for _, row in rows.iterrows():
         both = table[[row["annotator_1"], row["annotator_2"]]].dropna()
-        assert row["n_cases"] == len(both)
         for name, weights in WEIGHTS.items():
             expected = cohen_kappa_score(*(both[column] for column in both), labels=CATEGORIES, weights=weights)
             assert row[name] == pytest.approx(expected, abs=1e-12)
@@ -186,6 +244,18 @@ def test_the_interval_level_weighs_by_the_numbers_themselves() -> None:
         assert row[name] == pytest.approx(1 - observed / expected)
 
 
+def test_kappas_have_the_standard_errors_of_statsmodels() -> None:
+    """Those of Fleiss, Cohen and Everitt (1969) divide by n, the estimator's (CR2) by n - 1."""
+    annotations = scored(60, 2, seed=3)
+    table = wide(annotations)
+    counts = pd.crosstab(table["a0"], table["a1"]).reindex(index=CATEGORIES, columns=CATEGORIES, fill_value=0)
+    for name, weights in WEIGHTS.items():
+        expected = cohens_kappa(counts.to_numpy(), wt=weights)
+        found = estimated(annotations, cases_of(60), name, categories=CATEGORIES, level="ordinal")
+        assert found.value[0] == pytest.approx(expected.kappa, abs=1e-9)
+        assert found.error[0] * np.sqrt(59 / 60) == pytest.approx(expected.std_kappa, abs=1e-9)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_alpha_ac2_and_iccs_of_a_pair_are_those_of_a_table_of_two(level: str, missing: float) -> None:
@@ -200,6 +270,19 @@ def test_alpha_ac2_and_iccs_of_a_pair_are_those_of_a_table_of_two(level: str, mi
         for name in NAMES:
             assert row[name] == pytest.approx(two[name], abs=1e-8, nan_ok=True), name
         assert np.isfinite(row["krippendorff_alpha"])
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # pingouin with pandas 3.1
+def test_icc_of_pairs_equals_pingouin() -> None:
+    annotations = scored()
+    rows = annotator_pairs(annotations, cases_of(80), categories=CATEGORIES, level="interval", resamples=0)
+    for (first, second), (_, row) in zip(combinations(["a0", "a1", "a2"], 2), rows.iterrows(), strict=True):
+        assert (row["annotator_1"], row["annotator_2"]) == (first, second)
+        both = annotations[annotations["annotator"].isin([first, second])].assign(
+            score=lambda f: f["choice"].astype(float)
+        )
+        expected = pingouin.intraclass_corr(both, "case_id", "annotator", "score").set_index("Type").loc["ICC(A,1)"]
+        assert row["icc_2_1"] == pytest.approx(expected["ICC"], abs=1e-9)
 
 
 tables = arrays(np.int64, st.tuples(st.shared(st.integers(2, 4), key="q"), st.shared(st.integers(2, 4), key="q")),

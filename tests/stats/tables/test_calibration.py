@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, special
+from tests.simulation.rows import each_case
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.methods.calibration_error import fitted, recalibrated, temperature
+from mrb_lib.stats.methods.calibration_error import fitted, log_odds, recalibrated, temperature
 from mrb_lib.stats.methods.forecasts import FOLDS, Forecasts, folds
-from mrb_lib.stats.panel import Panel, as_panel
+from mrb_lib.stats.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.tables import calibration as reasons
-from tests.simulation.panels import forecasts_of, frame_of
 from tests.stats import small_tables
 from tests.stats.small_tables import calibration, cases_of, gold_of
 
@@ -100,6 +100,16 @@ def test_a_zero_on_what_happened_makes_the_log_loss_infinite_which_is_said() -> 
     assert reasons.INFINITE in row["reason"]
 
 
+def test_a_judge_worse_than_chance_is_not_called_calibrated_after_recalibration() -> None:
+    p = np.random.default_rng(3).random(80)
+    letters = "".join(np.where(p > 0.5, "B", "A"))
+    row = summary(calibration(verdicts_of({"j": p}), gold_of(letters), cases_of(80))).iloc[0]
+    assert row[["temperature", "ece_temperature", "brier_temperature"]].isna().all()
+    assert reasons.NOT_BEST in row["reason"]
+    assert reasons.NOT_RECALIBRATED in row["reason"]
+    assert row["ece"] > 0.5
+
+
 def test_shift_is_the_difference_over_what_both_probes_have() -> None:
     verdicts, gold, cases = random_tables(100, 10)
     blurred = verdicts[verdicts["case_id"] != "c5"].assign(probe="blur", p_a=lambda f: 0.5 + (f["p_a"] - 0.5) * 0.5)
@@ -148,12 +158,19 @@ def test_a_judge_whose_forecasts_no_probe_shares_says_so() -> None:
     assert (row["n"], row["reason"]) == (0, reasons.NOT_SHARED)
 
 
-def innocent(n: int, runs: int, seed: int) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
-    """Twelve judges as sure as they should be, one run per dimension."""
+def innocent(n: int, runs: int, seed: int, too_sure: float = 1.0) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
+    """Twelve judges as sure as they should be, one run per dimension; `too_sure` multiplies the log odds of j03."""
     generator = np.random.default_rng(seed)
     up = generator.random((runs, n)) < 0.5
     odds = 2 * (np.where(up, 1, -1) + generator.normal(0, 1.2, (12, runs, n))) / 1.2**2
-    return forecasts_of(1 / (1 + np.exp(-odds))), frame_of(np.where(up, 0, 1)), cases_of(n)
+    odds[3] *= too_sure
+    p = np.full((12, runs, n, 2, 1), np.nan)
+    p[:, :, :, 0, 0] = 1 / (1 + np.exp(-odds))
+    choice = np.where(np.isnan(p), ABSENT, np.where(p > 0.5, 0, 1)).astype(np.int8)
+    names, ids = [f"d{i:03d}" for i in range(runs)], [f"c{i}" for i in range(n)]
+    panel = Panel([f"j{i:02d}" for i in range(12)], names, [0], choice, p, pd.DataFrame())
+    gold = pd.DataFrame({**each_case(names, ids), "choice": np.where(up, "A", "B").ravel()})
+    return panel, gold, cases_of(n)
 
 
 def test_of_twelve_innocent_judges_the_sentence_seldom_names_one() -> None:
@@ -167,6 +184,18 @@ def test_of_twelve_innocent_judges_the_sentence_seldom_names_one() -> None:
     assert (runs - silent) / runs <= 0.07
     alone = summary(table).groupby("dimension")["overconfidence_low"].max()
     assert (alone > 0).mean() > 0.15
+
+
+def test_an_overconfident_judge_among_innocent_ones_is_named_with_its_gap() -> None:
+    table = calibration(*innocent(400, 1, 5, too_sure=4.0))
+    row = summary(table).set_index("judge").loc["j03"]
+    assert row["p_adjusted"] == pytest.approx(12 * row["p_value"])
+    assert row["family"] == 12
+    said = SPEC.says(table)
+    assert said.startswith(
+        f"On d000, 1 of 12 judges is significantly overconfident. j03 is right {row['accuracy']:.0%} of the time, and "
+        f"its mean confidence is {100 * row['overconfidence']:.0f} points higher "
+    )
 
 
 def test_forecasts_that_are_bounds_are_counted_among_the_forecasts_and_in_their_group() -> None:
@@ -217,6 +246,14 @@ def test_each_fold_is_scaled_by_the_best_temperature_of_the_others() -> None:
             np.testing.assert_allclose(p[out], special.expit(best(towards[rest]) * odds[out]), rtol=1e-6)
 
 
+def test_a_map_is_not_fitted_to_the_outcomes_it_is_applied_to() -> None:
+    (f, odds, towards), fold = drawn(200, 1, 3), dealt(np.arange(200), 0)
+    here = fold == 2
+    before, after = (recalibrated(f, odds, t, fold) for t in (towards, np.where(here, -towards, towards)))
+    np.testing.assert_array_equal(before[here], after[here])
+    assert not np.allclose(before[~here], after[~here])
+
+
 def test_folds_keep_clusters_together_and_are_of_equal_size() -> None:
     codes = np.repeat(np.arange(53), 3)
     fold = dealt(codes, 9)
@@ -226,8 +263,32 @@ def test_folds_keep_clusters_together_and_are_of_equal_size() -> None:
     assert not np.array_equal(fold, dealt(codes, 10))
 
 
+def test_one_fold_without_a_best_temperature_is_enough() -> None:
+    """The one wrong forecast of a cell is in one fold: the others, without it, have no best temperature."""
+    (f, odds, towards), fold = drawn(60, 2, 6), dealt(np.arange(60), 0)
+    first = f.cell == 0
+    towards = np.where(first, np.abs(odds) * np.where(f.case == 7, -1, 1), towards)
+    p = recalibrated(f, odds, towards, fold)
+    found = temperature(f, towards, np.arange(60))
+    assert np.isfinite(found.statistic(found.adds.sum(axis=0))).all()
+    assert np.isnan(p[first]).all()
+    assert np.isfinite(p[~first]).all()
+
+
 def test_where_no_temperature_is_best_there_is_none() -> None:
     """A judge worse than chance would be told to say one half everywhere; one that is always right, to be certain."""
     generator = np.random.default_rng(5)
     odds = np.abs(generator.normal(0, 2, 100))
     assert np.isnan([fitted(odds), fitted(-odds), fitted(np.empty(0))]).all()
+
+
+@pytest.mark.parametrize("spread", [0.01, 1.0, 30.0])
+def test_temperatures_far_from_one_are_found(spread: float) -> None:
+    generator = np.random.default_rng(8)
+    truth = generator.normal(0, 1.5, 400)
+    odds = log_odds(special.expit(np.clip(truth * spread, -13, 13)))
+    towards = np.where(generator.random(400) < special.expit(truth), odds, -odds)
+    target = optimize.minimize_scalar(
+        lambda t: np.logaddexp(0, -towards / np.exp(t)).mean(), (-6, 6), tol=1e-12
+    ).x  # fmt: skip
+    assert 1 / fitted(towards) == pytest.approx(np.exp(target), rel=1e-5)

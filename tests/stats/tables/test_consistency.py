@@ -4,6 +4,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.stats import intervals
@@ -38,6 +40,17 @@ def measured(ab: str, ba: str) -> dict[str, float]:
 def test_worked_cases(ab: str, ba: str, expected: tuple[float, ...]) -> None:
     row = measured(ab, ba)
     assert [row[name] for name in NAMES] == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ABT"), st.sampled_from("ABT")), min_size=2, max_size=8))
+@settings(max_examples=15, deadline=None)
+def test_a_consistent_judge_has_no_position_bias_and_a_mirrored_one_the_opposite(pairs: list[tuple[str, str]]) -> None:
+    ab, ba = ("".join(column) for column in zip(*pairs, strict=True))
+    shown = {("same", "AB"): ab, ("same", "BA"): ab, ("j", "AB"): ab, ("j", "BA"): ba, ("k", "AB"): ba, ("k", "BA"): ab}
+    found = consistency(verdicts_of(shown), cases_of(len(ab))).set_index("judge")["position_bias"]
+    assert found["same"] == 0
+    assert found["j"] == pytest.approx(-found["k"])
+    assert -1 <= found["j"] <= 1
 
 
 def test_repeats_are_compared_within_an_order_and_averaged_over_cases() -> None:
@@ -85,6 +98,15 @@ def split(ab: tuple[str, ...], ba: tuple[str, ...]) -> tuple[float, float]:
     shown = {("j", order, i): letters for order, all_of in (("AB", ab), ("BA", ba)) for i, letters in enumerate(all_of)}
     row = consistency(verdicts_of(shown), cases_of(len(ab[0]))).iloc[0]
     return row["position_preference"], row["position_noise"]
+
+
+def test_preference_and_noise_of_judges_that_have_only_one() -> None:
+    assert split(("AABB", "AABB"), ("AABB", "AABB")) == (0, 0)
+    assert split(("AAAA", "AAAA"), ("BBBB", "BBBB")) == (1, 0)
+    assert split(("AABB", "AABB"), ("ABBA", "ABBA")) == (0.5, 0)
+    preference, noise = split(("AB", "BA"), ("BA", "AB"))
+    assert preference + noise == pytest.approx(0.5)
+    assert noise == 1
 
 
 def test_preference_and_noise_add_up_to_the_verdicts_that_differ() -> None:
@@ -155,3 +177,14 @@ def test_where_every_case_leans_it_is_the_interval_of_a_share(share: float) -> N
     values = np.where(np.arange(100) < 100 * share, 1.0, -1.0)
     found, expected = intervals.lean(mean_of(values)), intervals.proportion(mean_of((values + 1) / 2))
     assert [found.low[0], found.high[0]] == pytest.approx([2 * end[0] - 1 for end in expected[:2]], abs=1e-9)
+
+
+def test_favourites_are_counted_by_tests_corrected_over_all_judges() -> None:
+    """One of six judges always takes the first; the others lean by chance."""
+    generator = np.random.default_rng(1)
+    shown = {("swayed", "AB"): "A" * 40, ("swayed", "BA"): "B" * 40}
+    for judge in range(5):
+        shown |= {(f"j{judge}", order): "".join(generator.choice(list("ABT"), 40)) for order in ("AB", "BA")}
+    rows = consistency(verdicts_of(shown), cases_of(40))
+    assert (rows["family"] == 6).all()
+    assert TABLES["consistency"].says(rows).endswith("(swayed). 1 of 6 judges significantly favours one position.")

@@ -1,6 +1,7 @@
 """The table `criteria` against plain loops over verdicts."""
 
 import json
+import math
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.columns import ALIKE, NO_CASES
 from mrb_lib.stats.tables.criteria import NO_RUBRIC
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, table_of, verdicts_of
@@ -125,11 +127,23 @@ def test_without_a_tie_equal_points_are_no_verdict() -> None:
     assert (without < with_tie).any()
 
 
-def test_verdicts_without_a_rubric_are_one_line_for_all_judges() -> None:
+def test_what_is_undefined_is_null_with_a_reason() -> None:
     cases, gold, verdicts = drawn(30, soft=False)
+    alike = verdicts.assign(criteria=json.dumps({"a": [1, 1, 0, 0], "b": [0, 1, 0, 0]}), choice="A")
+    table = criteria(alike, gold_of("A" * 30), cases, dimensions=["overall"]).set_index("criterion")
+    assert math.isnan(table.loc["size", "agreement"])
+    assert "it never separates responses" in table.loc["size", "reason"]
+    assert table["decisive_share"].isna().all()
+    assert table["reason"].str.contains("no verdict is wrong").all()
+    assert table.loc["side", "difference"] == -0.5
+    assert f"no interval of difference: {ALIKE}" in table.loc["size", "reason"]
+    unlabelled = criteria(verdicts, gold.assign(choice=None), cases, dimensions=["overall"])
+    assert unlabelled["difference"].isna().all()
+    assert unlabelled["reason"].str.contains(NO_CASES).all()
+    assert "cannot tell that a criterion does harm: none of 0 tests" in TABLES["criteria"].says(unlabelled)
     two = pd.concat([verdicts, verdicts.assign(judge="k")]).drop(columns="criteria")
     plain = criteria(two, gold, cases, dimensions=["overall"])
-    assert plain["reason"].tolist() == [NO_RUBRIC]
+    assert plain["reason"].tolist() == [NO_RUBRIC]  # one line, not one for each judge
     assert "no verdict contains decisions on a rubric" in TABLES["criteria"].says(plain)
 
 

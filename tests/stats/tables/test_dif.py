@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.contingency_tables import StratifiedTable
 
+from mrb_lib.stats.methods import mantel_haenszel
 from mrb_lib.stats.methods.mantel_haenszel import discriminations, levels
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.dif import CROSSED, NO_OTHERS, NO_SUBFIELDS, TOO_FEW, UNWEIGHTED
@@ -64,6 +65,13 @@ def test_the_columns_add_up(world) -> None:
         assert row.accuracy_inside == pytest.approx(value[inside].mean())
         assert row.accuracy_outside == pytest.approx(value[~inside].mean())
     assert (found["n"] == N).all()
+
+
+def test_two_subfields_mirror_each_other(world) -> None:
+    verdicts, gold, cases, _ = world
+    two = cases.assign(organ=cases["organ"].replace("heart", "lung"))
+    found = dif(verdicts, gold, two, by="organ").pivot(index="judge", columns="subfield", values="ets_delta")
+    np.testing.assert_allclose(found["eye"], -found["lung"], atol=1e-9)
 
 
 def test_excluded_and_unassigned_cases_are_counted(world) -> None:
@@ -206,6 +214,22 @@ def test_discriminations_are_those_of_other_packages() -> None:
     assert discriminations(value[1:]) == pytest.approx(girth / girth.mean(), abs=0.05)
     lavaan = np.array([0.0458, 0.4420, 0.9629, 0.9533, 1.5804, 2.0156])
     assert discriminations(value) == pytest.approx(lavaan, abs=0.08)
+
+
+def test_they_do_not_depend_on_how_often_the_cases_are_there_and_skip_missing_scores() -> None:
+    value = drawn(400, 6)
+    expected = discriminations(value)
+    assert discriminations(np.hstack([value, value])) == pytest.approx(expected, abs=1e-9)
+    assert discriminations(np.hstack([value, np.full((6, 50), np.nan)])) == pytest.approx(expected, abs=1e-9)
+    absent = np.vstack([value, np.full((1, 400), np.nan)])
+    assert discriminations(absent) == pytest.approx(np.append(expected, 0.0), abs=1e-9)
+
+
+def test_an_algorithm_that_has_not_converged_gives_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = drawn(500, 7)
+    assert discriminations(value) is not None
+    monkeypatch.setattr(mantel_haenszel, "_STEPS", 1)
+    assert discriminations(value) is None
 
 
 def test_two_judges_have_no_weights_and_a_contrary_judge_counts_for_nothing() -> None:

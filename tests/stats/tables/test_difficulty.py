@@ -157,6 +157,15 @@ def test_a_judge_that_is_always_right_is_able_and_finite() -> None:
     assert judges["se"].iloc[5] > 2 * judges["se"].iloc[4]
 
 
+def test_missing_verdicts_widen_the_interval_of_a_case() -> None:
+    verdicts, gold, cases = tables(simulated())
+    fewer = verdicts[(verdicts["case_id"] != "c0") | (verdicts["judge"] == "j0")]
+    full, less = (difficulty(v, gold, cases).query("part == 'case'").set_index("case_id") for v in (verdicts, fewer))
+    assert less.loc["c0", "n"] == 1
+    assert less.loc["c0", "n_excluded"] == 5
+    assert less.loc["c0", "se"] > 1.1 * full.loc["c0", "se"]
+
+
 def test_votes_of_annotators_are_carried_along() -> None:
     verdicts, gold, cases = tables(simulated())
     counted = gold.assign(votes_a=2, votes_b=1, votes_tie=0, n_annotators=3)

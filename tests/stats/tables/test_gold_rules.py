@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import kendalltau
+from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
@@ -12,7 +13,7 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.annotators import posterior as annotator_errors_posterior
 from mrb_lib.stats.dawid_skene import em, label_counts
-from mrb_lib.stats.tables.gold_rules import NO_MASS
+from mrb_lib.stats.tables.gold_rules import NO_MASS, kish_size
 from tests.stats.small_tables import accuracy, annotations_of, cases_of, gold_of, random_verdicts, rows_of, verdicts_of
 
 FAST = {"resamples": 100, "seed": 0}
@@ -106,6 +107,23 @@ def test_soft_votes_rank_by_soft_decisive_accuracy() -> None:
     assert row["decisive_accuracy"] == pytest.approx((side_a + side_b) / 2)
 
 
+def test_a_judge_that_always_ties_does_not_rank_first_and_is_not_named() -> None:
+    """Where most labels are ties it has the highest accuracy by far, and by the old ranks the first place."""
+    generator = np.random.default_rng(8)
+    truth = generator.choice(list("ABTTTT"), 120)
+    people = {name: "".join(truth) for name in "abc"}
+    right = np.where(generator.random(120) < 0.6, truth, generator.choice(list("AB"), 120))
+    shown = {"constant": "T" * 120, "better": "".join(right)}
+    verdicts = verdicts_of({(judge, order): text for judge, text in shown.items() for order in ("AB", "BA")})
+    table = gold_rules(verdicts, annotations_of(people), cases_of(120), **FAST)
+    rows = table[table["part"] == "rule"].set_index(["rule", "judge"])
+    for rule in RULES:
+        assert rows.loc[(rule, "constant"), "accuracy"] > rows.loc[(rule, "better"), "accuracy"]
+        assert rows.loc[(rule, "constant"), "rank"] == 2
+        assert rows.loc[(rule, "constant"), "decisive_accuracy"] == pytest.approx(0.5)
+    assert "constant" not in TABLES["gold_rules"].says(table)
+
+
 def test_one_vote_is_not_unanimous_and_is_told() -> None:
     people = {"a": "AAB-", "b": "AAA-", "c": "A--B"}
     table = gold_rules(verdicts_of({("j", "AB"): "AAAA"}), annotations_of(people), cases_of(4), **FAST)
@@ -131,6 +149,23 @@ def test_the_ranking_without_each_annotator() -> None:
     assert rows.loc["a", "kendall_tau"] < 0 < rows.loc["c", "kendall_tau"]
     assert pd.isna(rows.loc["b", "kendall_tau"])
     assert rows.loc["b", "reason"]
+
+
+def test_labels_without_error_are_the_same_by_every_rule() -> None:
+    text = "AABBT" * 20
+    table = gold_rules(
+        random_verdicts(np.random.default_rng(4), 100, 2),
+        annotations_of(dict.fromkeys("abc", text)),
+        cases_of(100),
+        **FAST,
+    )
+    rows = table[table["part"] == "rule"].pivot(index="judge", columns="rule", values="accuracy")
+    majority = table[(table["part"] == "rule") & (table["rule"] == "majority")]
+    np.testing.assert_allclose(majority["label_error"], 0, atol=1e-9)
+    np.testing.assert_allclose(rows.sub(rows["majority"], axis=0), 0, atol=1e-9)
+    others = table[(table["part"] == "rule") & (table["rule"] != "majority")]
+    np.testing.assert_allclose(others["difference"], 0, atol=1e-9)
+    assert others[["difference_low", "p_value"]].isna().all(axis=None)
 
 
 @pytest.mark.parametrize(
@@ -207,6 +242,14 @@ def test_rows_are_those_of_em() -> None:
     np.testing.assert_allclose(table.loc[table["part"] == "annotator", "probability"], right, atol=1e-9)
 
 
+def test_the_interval_is_wilsons_for_the_cases_that_give_the_variance() -> None:
+    """A bootstrap of fifty labelled cases gives fifty back; without variance the most there can be are taken."""
+    draws = np.random.default_rng(1).multinomial(50, [0.3, 0.5, 0.2], 20_000) / 50
+    assert kish_size(draws[:, None])[0] == pytest.approx(50, rel=0.03)
+    assert np.isinf(kish_size(np.ones((10, 1, 1)))[0])
+    assert np.isnan(kish_size(np.full((10, 1, 1), np.nan))[0])
+
+
 def test_no_resamples_is_no_interval_and_a_label_nobody_gives_is_null() -> None:
     table = annotators(annotations_of({"a": "ABAB", "b": "ABAA", "c": "ABBB"}), cases_of(4), resamples=0)
     confusion = table[table["part"] == "confusion"]
@@ -240,6 +283,17 @@ def test_a_label_that_nobody_gives_does_not_change_the_model() -> None:
     pd.testing.assert_frame_equal(known, two, atol=1e-6)
 
 
+def test_an_annotator_of_few_cases_has_the_intervals_of_few_cases() -> None:
+    """All twelve labels right is no certainty: the width is that of the annotator's cases, not of all."""
+    annotations, labels = two_labels(400, [0.95] * 4 + [1.0], 6)
+    few = annotations[(annotations["annotator"] != "a4") | annotations["case_id"].isin([f"c{i}" for i in range(12)])]
+    table = annotators(few, cases_of(400), **FAST)
+    rows = table[(table["part"] == "confusion") & (table["annotator"] == "a4") & table["probability"].notna()]
+    for _, row in rows[rows["gold"] == rows["label"]].iterrows():
+        n = (labels[4, :12] == "AB".index(row["gold"])).sum()
+        assert row["probability_low"] == pytest.approx(proportion_confint(n, n, method="wilson")[0], abs=0.03)
+
+
 def test_the_posterior_is_the_most_probable_label_of_em() -> None:
     annotations, labels = noisy(1500, {"a": 0.95, "b": 0.7, "c": 0.7}, seed=3)
     found = annotator_errors_posterior(benchmark_of(annotations, 1500))
@@ -259,6 +313,13 @@ def test_the_posterior_has_the_rows_of_gold(pictured: Benchmark) -> None:
     assert found["choice"].dtype == expected["choice"].dtype
 
 
+def test_people_who_saw_different_cases() -> None:
+    table = annotators(
+        annotations_of({"a": "ABAB--AB", "b": "AB--ABAB", "c": "--ABABAA", "d": "ABABABBB"}), cases_of(8), **FAST
+    )
+    assert table.loc[table["part"] == "annotator", "n"].tolist() == [6, 6, 6, 8]
+
+
 def test_the_peer_gap_by_hand() -> None:
     """c is alone twice of four: (0 + 0) / 2 - 1 each; a and b then (1 + 0) / 2 - 0 each."""
     table = annotators(annotations_of({"a": "ABAB", "b": "ABAB", "c": "ABBA"}), cases_of(4), **FAST)
@@ -275,6 +336,15 @@ def test_an_annotator_apart_is_named_and_others_are_not() -> None:
     said = TABLES["gold_rules"].says(table)
     assert "apart agrees significantly less with the others than they agree with each other." in said
     assert "The tables agreement, ceiling and selective measure annotators in other ways." in said
+
+
+def test_no_one_is_called_worst_without_a_test() -> None:
+    """The old sentence named the least and the most reliable of any annotators, here of three alike."""
+    annotations, _ = noisy(120, {"Ann": 0.85, "Ben": 0.85, "Cyd": 0.85}, seed=11)
+    table = annotators(annotations, cases_of(120), **FAST)
+    said = TABLES["gold_rules"].says(table)
+    assert "No annotator agrees significantly less with the others" in said
+    assert not any(name in said for name in ("Ann", "Ben", "Cyd"))
 
 
 def test_two_columns_of_clusters_that_cross_have_no_interval_of_the_model() -> None:

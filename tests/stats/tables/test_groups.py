@@ -89,6 +89,30 @@ def test_a_contrast_is_what_the_mean_squares_of_a_plain_loop_give(seed: int) -> 
     assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(value) / error, df))
 
 
+def test_interval_and_test_say_the_same_of_every_contrast() -> None:
+    said = set()
+    for seed in range(60):
+        right = drawn(seed, n=30)
+        right[3:] |= (np.random.default_rng(seed).random(right[3:].shape) < 0.3).astype(int)
+        (row,) = groups(*benchmark(right, list(NAMES)), groups_of(NAMES)).to_dict("records")
+        shown = row["low"] > 0 or row["high"] < 0
+        assert shown == (row["p_value"] < 0.05)
+        said.add(shown)
+    assert said == {True, False}
+
+
+def test_groups_that_change_places_change_the_sign_and_nothing_else() -> None:
+    data = benchmark(drawn(1), list(NAMES))
+    swap = {OPEN: MEDICAL, MEDICAL: OPEN}
+    one, other = (
+        groups(*data, groups_of(names)).iloc[0] for names in (NAMES, {judge: swap[g] for judge, g in NAMES.items()})
+    )
+    assert one["difference"] == pytest.approx(-other["difference"])
+    assert (one["low"], one["high"]) == pytest.approx((-other["high"], -other["low"]))
+    for name in ("p_value", "standard_error", "df"):
+        assert one[name] == pytest.approx(other[name])
+
+
 def test_more_engines_of_a_model_are_no_more_judges() -> None:
     right = drawn(3)
     once = groups(*benchmark(right, list(NAMES)), groups_of(NAMES)).iloc[0]

@@ -74,6 +74,19 @@ def coin(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, policy
     return float(rows["accuracy"].mean())
 
 
+@pytest.mark.parametrize("judges", [6, 13])
+def test_shapley_sums_to_the_accuracy_of_the_majority_less_that_of_a_coin(judges: int) -> None:
+    verdicts, gold, cases = random_verdicts(np.random.default_rng(1), 40, judges), gold_of("ABTAA" * 8), cases_of(40)
+    rows = jury(verdicts, gold, cases, resamples=50)
+    members = part(rows, "member")
+    labels = np.array([{"A": 0, "B": 1, "T": 2}[letter] for letter in "ABTAA" * 8])[:, None]
+    sampling = 2 * 1.96 * joined(members_of(verdicts, 40), labels, "balanced", 0)[2]
+    assert ((members["shapley_high"] - members["shapley_low"]).to_numpy() >= sampling).all()
+    assert (sampling.max() == 0) == (judges <= 8)
+    expected = part(rows, "jury").iloc[0]["accuracy"] - coin(verdicts, gold, cases)
+    assert members["shapley"].sum() == pytest.approx(expected)
+
+
 def test_a_judge_that_always_says_first_earns_what_a_coin_does_and_adds_less_than_nothing() -> None:
     """Issue 12, point 8: an empty jury worth 0 gave it the value of a coin, .081, while leaving it out gained .078."""
     generator = np.random.default_rng(12)

@@ -130,6 +130,17 @@ def test_ties_nulls_and_gold_ties(world) -> None:
     assert only(found, part="all judges", term="order")["n"].tolist() == [4 * (N - 2)]
 
 
+def test_without_subfields_lengths_or_a_second_order(world) -> None:
+    choices, gold, cases = world
+    bare = cases[["case_id"]]
+    one_order = verdicts(choices).query("order == 'AB'")
+    frame = only(models(one_order, gold, bare), part="all judges")
+    assert set(frame["term"]) == {"judge", "order", "gold_first"}
+    assert only(frame, term="order")["estimate"].isna().all()
+    assert only(frame, term="order")["reason"].str.startswith("not identified").all()
+    assert only(frame, term="gold_first")["estimate"].notna().all()
+
+
 def test_two_judges_that_are_the_same_break_nothing(world) -> None:
     """A jury and its only member, or two copies of a run."""
     choices, gold, cases = world

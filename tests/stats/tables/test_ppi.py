@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.tables.ppi import Powered, powered_mean
 from tests.stats.small_tables import cases_of, gold_of, table_of, verdicts_of
@@ -29,6 +30,16 @@ ppi = table_of("ppi")
 
 def rows(frame: pd.DataFrame, part: str = "estimate") -> pd.DataFrame:
     return frame[(frame["part"] == part) & frame["responder"].notna()].set_index("responder")
+
+
+def test_the_two_sides_of_a_case_mirror_each_other() -> None:
+    found = rows(ppi(*benchmark(2, 0.8, 100)))
+    assert found["estimate"].sum() == pytest.approx(1)
+    assert found.loc["x", "low"] == pytest.approx(1 - found.loc["y", "high"])
+    for name in ("lambda", "correlation", "expected_label_saving"):
+        assert found[name].nunique() == 1 or np.ptp(found[name]) < 1e-12
+    assert found["n_labelled"].tolist() == [100, 100]
+    assert found["n_unlabelled"].tolist() == [300, 300]
 
 
 def test_a_perfect_judge_replaces_the_labels() -> None:
@@ -73,6 +84,19 @@ def test_a_judge_with_a_verdict_on_an_unlabelled_case_has_an_estimate_and_others
     frame = ppi(pd.concat([verdicts, other]), gold, cases)
     assert frame.loc[frame["part"] == "estimate", "judge"].unique().tolist() == ["j"]
     assert frame.loc[frame["part"] == "what_if", "judge"].nunique() == 2
+
+
+def test_verdicts_that_do_not_correlate_with_labels_promise_nothing() -> None:
+    """The correlation of a coin is never exactly 0, so that its square always seems to save some labels."""
+    verdicts, gold, cases = benchmark(21, 0.5, 100)
+    row = ppi(verdicts, gold, cases).iloc[2]
+    assert row["expected_label_saving"] > 0
+    assert row["p_adjusted"] > 0.05
+    said = TABLES["ppi"].says(ppi(verdicts, gold, cases))
+    assert "cannot tell whether verdicts would save any" in said
+    verdicts, gold, cases = benchmark(3, 1.0, 100)
+    said = TABLES["ppi"].says(ppi(verdicts, gold, cases))
+    assert "the verdicts of j save about 75% of the labels" in said
 
 
 def test_all_responders_together_add_the_covariances() -> None:
@@ -143,6 +167,23 @@ def test_cases_without_a_verdict_are_counted_as_excluded() -> None:
     kept = verdicts[~verdicts["case_id"].isin(["c0", "c1", "c399"])]
     found = rows(ppi(kept, gold, cases))
     assert found.loc["x", ["n_labelled", "n_unlabelled", "n_excluded"]].tolist() == [98, 299, 3]
+
+
+def test_clusters_make_the_interval_wider_and_lambda_the_best_one() -> None:
+    """Every case five times: as cases it seems five times as much, as clusters it is what it was once."""
+    generator = np.random.default_rng(9)
+    y = (generator.random(60) < 0.5).astype(float)
+    f = np.where(generator.random((60, 1)) < 0.8, y[:, None], 1 - y[:, None])
+    labelled = (np.arange(60) < 20)[:, None]
+    once = powered(y[:, None], f, labelled, np.arange(60))
+    again = [np.repeat(item, 5, axis=0) for item in (y[:, None], f, labelled)]
+    five = powered(*again, np.repeat(np.arange(60), 5))
+    as_cases = powered(*again, np.arange(300))
+    assert five.classical.error[0] == pytest.approx(once.classical.error[0])
+    assert five.helped.error[0] <= once.helped.error[0] * (1 + 1e-9)
+    assert five.helped.error[0] ** 2 == pytest.approx(once.helped.error[0] ** 2, rel=0.05)
+    assert as_cases.helped.error[0] ** 2 < once.helped.error[0] ** 2 / 4
+    assert five.helped.clusters[0] == 20
 
 
 def powered(y: np.ndarray, f: np.ndarray, labelled: np.ndarray, codes: np.ndarray) -> Powered:

@@ -17,8 +17,9 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analysis import read_panels
 from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.columns import ALIKE, NO_CASES, ONE_CLUSTER
+from mrb_lib.stats.tables.ratings import NO_F1
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import joined_labels
+from mrb_lib.tables.schema import joined_labels, split_labels
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 
 LABELS = ('fabricated, "finding"', "<b>omission</b>", "wrong side: {{ x }}", "None of it | 1,5", "Ω\u202e")
@@ -113,6 +114,47 @@ def test_the_table_equals_scikit_learn() -> None:
     for name in MEASURES:
         assert (rows[f"{name}_low"] < rows[name]).all()
         assert (rows[name] < rows[f"{name}_high"]).all()
+
+
+def test_undefined_measures_are_null_with_a_reason() -> None:
+    benchmark, verdicts = drawn(30)
+    last = LABELS[-1]
+
+    def without(choices: pd.Series) -> pd.Series:
+        return choices.map(
+            lambda text: (
+                joined_labels(set(split_labels(text)) - {last}, LABELS) if text not in ("low", "high") else text
+            )
+        )
+
+    benchmark = replace(
+        benchmark, annotations=benchmark.annotations.assign(choice=without(benchmark.annotations["choice"]))
+    )
+    rows = label_rows(benchmark, verdicts.assign(choice=without(verdicts["choice"])), resamples=100)
+    row = rows[rows["label"] == last].iloc[0]
+    assert row[list(MEASURES)].isna().all()
+    assert NO_F1 in row["reason"]
+
+
+def test_planted_rates_are_recovered_within_their_intervals() -> None:
+    """A judge that flips each of the annotators' labels with probability .2: recall .8, and precision by Bayes."""
+    held = {"recall": 0, "precision": 0}
+    for seed in range(20):
+        rng = np.random.default_rng(1000 + seed)
+        benchmark, verdicts = drawn(80, seed)
+        truth, _ = matrices(benchmark, verdicts)
+        said = (truth == 1) ^ (rng.random(truth.shape) < 0.2)
+        texts = [joined_labels([LABELS[k] for k in np.flatnonzero(row)], LABELS) for row in said]
+        annotated = set(benchmark.annotations.loc[benchmark.annotations["dimension"] == "errors", "case_id"])
+        errors = verdicts["dimension"].eq("errors") & verdicts["case_id"].isin(annotated)
+        verdicts.loc[errors, "choice"] = texts
+        rows = label_rows(benchmark, verdicts, resamples=100)
+        row = rows[rows["label"].isna()].iloc[0]
+        share = np.nanmean(truth)
+        known = {"recall": 0.8, "precision": 0.8 * share / (0.8 * share + 0.2 * (1 - share))}
+        for name, value in known.items():
+            held[name] += row[f"{name}_low"] <= value <= row[f"{name}_high"]
+    assert min(held.values()) >= 16, held
 
 
 def small(votes: list[list[str]], said: list[str | None], **cases: object) -> tuple[Benchmark, pd.DataFrame]:

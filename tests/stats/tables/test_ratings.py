@@ -202,6 +202,13 @@ def test_every_null_interval_is_told_with_its_column() -> None:
     assert f"no interval of {', '.join(names)}: {ALIKE}" in row["reason"]
 
 
+def test_rows_are_by_subfield_and_the_best_judge_first() -> None:
+    rows = analyze(*simulated(150, 5, JUDGES), "ratings", by="organ", resamples=50)
+    assert rows["judge"].tolist() == ["good", "strict", "turned"] * 3
+    parts = rows[rows["judge"] == "good"].set_index("subfield")["n"]
+    assert parts["eye"] + parts["lung"] == parts.iloc[0]
+
+
 def test_an_order_is_asked_for_where_there_is_none() -> None:
     made, said = simulated(40, 6, JUDGES, level="nominal")
     with pytest.raises(InputError, match=r"nominal.*--level ordinal.*--table accuracy"):
@@ -471,6 +478,15 @@ def test_a_judge_without_errors_to_find_has_nulls_and_reasons() -> None:
     assert row["step_accuracy_low"] < 1
     for text in (NO_RECALL, NO_PRECISION, NO_F1):
         assert text in row["reason"]
+
+
+def test_a_judge_trained_on_every_step_keeps_its_row() -> None:
+    benchmark, verdicts = rating_steps_made(*(drawn(5, 0.8, 0.1, 4)[:2]), {0: drawn(5, 0.8, 0.1, 4)[2]})
+    seen = pd.DataFrame({"judge": "j", "case_id": benchmark.cases["case_id"]})
+    row = row_of(benchmark, verdicts, training=seen)
+    assert (row["n"], row["n_seen"], row["n_excluded"]) == (0, len(verdicts), len(verdicts))
+    assert "was trained on every case that it judged" in row["reason"]
+    assert row_of(benchmark, verdicts, training=seen.head(3))["n_seen"] == 3
 
 
 def test_the_first_error_must_be_theirs_and_nothing_before_it_unanswered() -> None:

@@ -69,6 +69,28 @@ def test_a_row_without_an_interval_names_no_method(
     assert (row["interval"] if method else pd.isna(row["interval"])) == (method or True)
 
 
+@pytest.mark.parametrize(
+    ("correction", "expected"),
+    [
+        ("none", lambda p: p),
+        ("bonferroni", lambda p: np.minimum(1, 3 * p)),
+        ("holm", lambda p: np.minimum(1, np.maximum.accumulate(p * [3, 2, 1]))),
+        ("bh", lambda p: np.minimum.accumulate((p * [3, 3 / 2, 1])[::-1])[::-1]),
+    ],
+)
+def test_corrections_are_over_the_pairs_of_one_dimension_and_subfield(correction: str, expected: object) -> None:
+    verdicts, gold, cases = of_counts({"110": 12, "011": 3, "100": 2, "001": 1, "010": 4})
+    cases["organ"] = ["eye", "lung"] * 11
+    rows = pairs_of(verdicts, gold, cases, policy="official", correction=correction, by="organ", **FAST)
+    assert (rows["correction"] == correction).all()
+    assert len(rows) == 9
+    for _, family in rows.groupby("subfield", dropna=False):
+        assert (family["family"] == 3).all()
+        by_p = family.sort_values("p_value")
+        assert by_p["p_adjusted"].to_numpy() == pytest.approx(expected(by_p["p_value"].to_numpy()))
+        assert (family["p_adjusted"] >= family["p_value"]).all()
+
+
 def test_cases_are_paired() -> None:
     generator = np.random.default_rng(4)
     verdicts = random_verdicts(generator, 60, judges=3)
@@ -82,10 +104,14 @@ def test_cases_are_paired() -> None:
         assert row.difference == pytest.approx(gain.mean())
         assert (row.only_1, row.only_2) == ((gain > 0).sum(), (gain < 0).sum())
         assert row.low <= row.difference <= row.high
-    assert (rows["difference"] >= 0).all()
-    versus = pairs_of(verdicts, gold, cases_of(60), versus="j1", resamples=0)
-    assert (versus["judge_1"].eq("j1") | versus["judge_2"].eq("j1")).tolist() == [True, True]
-    assert (versus["family"] == 2).all()
+
+
+def test_pairing_narrows_the_interval_of_judges_that_err_together() -> None:
+    together = of_counts({"11": 50, "00": 45, "10": 5})
+    apart = of_counts({"11": 28, "00": 23, "10": 27, "01": 22})
+    narrow, wide = (pairs_of(*tables, policy="official", **FAST).iloc[0] for tables in (together, apart))
+    assert narrow["difference"] == pytest.approx(wide["difference"])
+    assert narrow["high"] - narrow["low"] < (wide["high"] - wide["low"]) / 2
 
 
 def test_all_judges_are_compared_on_complete_cases() -> None:
@@ -122,6 +148,38 @@ def test_where_clusters_hold_several_cases_the_p_is_of_the_test_that_minds_them(
             assert row.p_value == pytest.approx(exact_p(min(row.only_1, row.only_2), row.only_1 + row.only_2))
     for _, family in pairs.groupby(["subfield"], dropna=False):
         assert family["p_adjusted"].to_numpy() == pytest.approx(adjust(family["p_value"].to_numpy(), "holm"))
+
+
+def test_degrees_of_freedom_are_clusters_less_one_or_none() -> None:
+    verdicts = verdicts_of({("a", "AB"): "AABB", ("b", "AB"): "AB--", ("c", "AB"): "---A"})
+    rows = pairs_of(verdicts, gold_of("AAAA"), cases_of(4), **FAST)
+    assert rows["df"].to_numpy() == pytest.approx([1, np.nan, np.nan], nan_ok=True)
+
+
+def test_the_test_of_all_judges_is_over_clusters() -> None:
+    row = omnibus_of(*clustered(judges=4), policy="official").iloc[0]
+    assert (row["test"], row["n_clusters"], row["df"], row["df_error"]) == ("permutation_f", 24, 3, 3 * 23)
+    alone = omnibus_of(*clustered(judges=4), policy="official", cluster="case_id")
+    assert alone["test"].tolist() == ["cochran_q", "permutation_f"]
+
+
+def leaning(n: int = 400) -> Tables:
+    """Two judges right on .75: one alike in both orders; one, with position bias, half right on half of the cases."""
+    steady = "A" * (3 * n // 4) + "B" * (n // 4)
+    both = "".join("A" if i % 2 else "T" for i in range(n))
+    shown = {("steady", "AB"): steady, ("steady", "BA"): steady}
+    shown |= {("leaning", order): both.replace("T", letter) for order, letter in (("AB", "A"), ("BA", "B"))}
+    return verdicts_of(shown), gold_of("A" * n), cases_of(n)
+
+
+def test_position_bias_is_not_a_difference_of_accuracy() -> None:
+    """The judge with position bias wins fewer cases, by more: a sign test would find a difference of accuracy."""
+    row = pairs_of(*leaning(), margin=0.09, resamples=2000).iloc[0]
+    assert row["difference"] == pytest.approx(0.0)
+    assert row["low"] < 0 < row["high"]
+    assert (row["test"], row["p_value"]) == ("permutation", 1)
+    assert bool(row["equivalent"])
+    assert row["p_adjusted"] > 0.05
 
 
 @pytest.mark.parametrize("size", [1, 4])
@@ -222,6 +280,24 @@ def test_judges_that_differ_alike_in_every_cluster_share_no_letter() -> None:
     rows = letters(verdicts, gold_of("AB" * 50), cases, resamples=50)
     assert rows["judge_1"].tolist() == ["perfect", "middle", "worthless"]
     assert rows["letters"].tolist() == ["a", "b", "c"]
+
+
+def test_a_family_of_all_dimensions_is_corrected_together() -> None:
+    generator = np.random.default_rng(3)
+    one, other = (random_verdicts(generator, 30, 3) for _ in range(2))
+    both = pd.concat([one, other.assign(dimension="accuracy")])
+    gold = pd.concat([gold_of("AB" * 15), gold_of("AB" * 15, "accuracy")])
+    rows = letters(both, gold, cases_of(30), family="all", resamples=0)
+    assert (rows["family"] == 6).all()
+    assert (rows["family_scope"] == "all").all()
+    assert rows["dimension"].drop_duplicates().tolist() == ["accuracy", "overall"]
+
+
+def test_judges_without_common_cases_are_not_shown_to_differ() -> None:
+    verdicts = verdicts_of({("a", "AB"): "AA--", ("b", "AB"): "--BB"})
+    rows = letters(verdicts, gold_of("AAAA"), cases_of(4), resamples=50)
+    assert rows["letters"].tolist() == ["a", "a"]
+    assert rows["reason"].str.contains("could not be tested").all()
 
 
 def test_the_table_tests_the_paired_scores() -> None:

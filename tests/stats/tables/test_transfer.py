@@ -105,6 +105,16 @@ def test_undefined_taus_of_permutations_are_left_out() -> None:
         assert all(np.isnan(values[0]) for values in expected(nothing).values())
 
 
+def test_judges_that_are_always_equal_in_a_domain_are_expected_to_be_nothing() -> None:
+    """Both judges are right on all of domain a; elsewhere j is right on half of the cases and k on none."""
+    cases = cases_of(60, dataset=["a"] * 20 + ["b"] * 20 + ["c"] * 20)
+    said = {("j", "AB"): "A" * 20 + "AB" * 20, ("k", "AB"): "A" * 20 + "B" * 40}
+    rows = part(transfer(verdicts_of(said), gold_of("A" * 60), cases, policy="official", resamples=100), "ranking")
+    alike = rows[rows["subfield"] == "a"].iloc[0]
+    assert alike[["kendall_tau", "expected_low", "expected_high", "p_value"]].isna().all()
+    assert "it takes two judges that are not equal" in alike["reason"]
+
+
 def test_cases_of_no_domain_do_not_count() -> None:
     verdicts, gold, cases = example()
     where = cases["institution"].where(np.arange(25) < 20)
@@ -114,9 +124,68 @@ def test_cases_of_no_domain_do_not_count() -> None:
     assert (summary["n_domains"], summary["n_excluded"]) == (2, 0)
 
 
+def test_no_end_is_filled_in_where_the_error_is_undefined() -> None:
+    """Issue 42, fault 16: [1.000, 1.000] where every domain is one cluster."""
+    cases = cases_of(30, dataset=["a"] * 10 + ["b"] * 10 + ["c"] * 10)
+    rows = transfer(verdicts_of({("j", "AB"): "A" * 30}), gold_of("A" * 30), cases, cluster="dataset", resamples=0)
+    domain = rows[rows["part"] == "domain"]
+    assert (domain["accuracy"] == 1).all()
+    assert domain[["low", "high"]].isna().all(axis=None)
+    assert domain["reason"].str.contains("one cluster").all()
+
+
+def test_four_small_domains_do_not_tell_that_nothing_varies() -> None:
+    """Issue 42, fault 16: i2 "0.000 [0.000, 0.000]" of four domains of six cases."""
+    cases = cases_of(24, dataset=[name for name in "abcd" for _ in range(6)])
+    said = verdicts_of({("j", "AB"): "AAAABB" * 4, ("k", "AB"): "AAABBB" * 4})
+    summary = transfer(said, gold_of("A" * 24), cases, resamples=0).query("part == 'summary'")
+    assert (summary["i2"] == 0).all()
+    assert summary[["i2_low", "i2_high"]].isna().all(axis=None)
+    assert summary["reason"].str.contains("no interval of i2: domains are more alike than chance").all()
+    assert "cannot tell" in TABLES["transfer"].says(transfer(said, gold_of("A" * 24), cases, resamples=0))
+
+
+def test_a_prediction_is_never_narrower_than_the_interval_of_the_mean() -> None:
+    """Issue 42, fault 6: 6 of 32 judges had [.665, .726] inside [.649, .742]."""
+    generator = np.random.default_rng(3)
+    gold, n = "".join(generator.choice(list("AB"), 200)), 200
+    wrong = {"A": "B", "B": "A"}
+    said = {}
+    for judge in range(12):
+        right = np.zeros((4, 50), dtype=bool)  # domains that differ less than by chance
+        for domain in range(4):
+            right[domain, generator.permutation(50)[: 34 + (judge + domain) % 2]] = True
+        said[f"j{judge:02d}", "AB"] = "".join(g if ok else wrong[g] for g, ok in zip(gold, right.ravel(), strict=True))
+    cases = cases_of(n, dataset=[name for name in "abcd" for _ in range(50)])
+    rows = transfer(verdicts_of(said), gold_of(gold), cases, resamples=0)
+    own = rows[rows["part"] == "summary"].dropna(subset="prediction_low")
+    assert len(own) == 12
+    assert (own["prediction_low"] <= own["low"]).all()
+    assert (own["prediction_high"] >= own["high"]).all()
+
+
 def two_sided(n: int = 200) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
     gold = np.array(list("AB" * (n // 2)))
     return gold, np.where(gold == "A", "B", "A"), cases_of(n, dataset=[name for name in "abcd" for _ in range(n // 4)])
+
+
+def test_a_judge_of_other_cases_is_not_named_or_ranked() -> None:
+    """Issue 42, fault 11: a poor judge that judged only the easiest cases had the highest mean of domains."""
+    gold, other, cases = two_sided()
+    easy = np.arange(200) % 5 == 0
+    good = np.where(easy | (np.arange(200) % 10 < 7), gold, other)
+    poor = np.where(easy, np.where(np.arange(200) % 25 == 0, other, gold), "-")
+    said = verdicts_of({("good", "AB"): "".join(good), ("fair", "AB"): "".join(np.where(np.arange(200) % 10 == 1, other,
+                        good)), ("poor", "AB"): "".join(poor)})  # fmt: skip
+    rows = transfer(said, gold_of("".join(gold)), cases, resamples=50)
+    summary = rows[rows["part"] == "summary"].set_index("judge")
+    assert summary["accuracy"].idxmax() == "poor"
+    assert summary["rank"].dropna().to_dict() == {"fair": 2, "good": 1}
+    assert "not ranked" in summary["reason"]["poor"]
+    text = TABLES["transfer"].says(rows)
+    assert text.startswith("Overall, good ranks first of 2 judges")
+    assert "1 of 3 judges are not ranked" in text
+    assert set(rows.loc[rows["part"] == "ranking", "n"]) == {200}, "poor, which judged 40, is not compared"
 
 
 def test_p_values_are_corrected_over_all_judges_and_over_all_domains() -> None:
@@ -141,6 +210,34 @@ def random_sets(rows: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarra
     variance = generator.uniform(0.2, 3.0, (rows, k))
     spread = generator.uniform(0, 1.5, (rows, 1))
     return generator.normal(0, np.sqrt(variance) + spread), variance
+
+
+def test_the_variance_between_makes_the_generalised_q_its_expectation() -> None:
+    """Paule and Mandel's: Q is k - 1 at it, or less at 0; `statsmodels` finds it within 1e-6 of Q."""
+    effect, variance = random_sets(60, 7)
+    found = pool(effect, variance)
+    q = generalised_q(effect, variance, found.tau2)
+    assert q[found.tau2 > 0] == pytest.approx(6, abs=1e-5)
+    assert (q[found.tau2 == 0] <= 6).all()
+    assert (found.tau2 == 0).any() and (found.tau2 > 1).any()
+
+
+def generalised_q(effect: np.ndarray, variance: np.ndarray, tau2: np.ndarray) -> np.ndarray:
+    weight = 1 / (variance + tau2[:, None])
+    mean = (weight * effect).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
+    return np.asarray((weight * (effect - mean) ** 2).sum(axis=1))
+
+
+def test_the_bounds_of_i2_are_where_q_is_a_quantile_of_chi_squared() -> None:
+    effect, variance = random_sets(40, 6, seed=1)
+    found = pool(effect, variance)
+    weight = 1 / variance
+    typical = 5 * weight.sum(axis=1) / (weight.sum(axis=1) ** 2 - (weight**2).sum(axis=1))
+    for i2, target in ((found.i2_low, stats.chi2.ppf(0.975, 5)), (found.i2_high, stats.chi2.ppf(0.025, 5))):
+        q = generalised_q(effect, variance, typical * i2 / (1 - i2))
+        assert (i2 > 0).any()
+        assert q[i2 > 0] == pytest.approx(target, rel=1e-9)
+        assert (q[i2 == 0] <= target * (1 + 1e-9)).all()
 
 
 def test_estimates_more_alike_than_chance_have_no_interval_of_i2() -> None:
@@ -171,6 +268,15 @@ def test_a_missing_estimate_is_as_if_it_had_never_been_there() -> None:
     assert np.nansum(holes.weight, axis=1) == pytest.approx(np.ones(5))
 
 
+def test_equal_variances_make_it_a_one_sample_t_test() -> None:
+    """Hartung and Knapp's interval is then Student's, whatever the variance between is."""
+    effect = np.random.default_rng(3).normal(1, 2, (4, 9))
+    found = pool(effect, np.full(effect.shape, 0.7))
+    expected = stats.t.interval(0.95, 8, loc=effect.mean(axis=1), scale=stats.sem(effect, axis=1))
+    assert found.low == pytest.approx(expected[0])
+    assert found.high == pytest.approx(expected[1])
+
+
 def test_one_two_or_no_estimates() -> None:
     nan = np.nan
     effect = np.array([[1.0, nan, nan], [1.0, 2.0, nan], [nan, nan, nan]])
@@ -199,3 +305,12 @@ def test_a_prediction_where_nothing_varies_is_that_of_the_common_mean() -> None:
     found = pool(np.full((1, 40), 0.3), np.full((1, 40), 0.01))
     assert (found.prediction_low + found.prediction_high)[0] / 2 == pytest.approx(0.3)
     assert (found.prediction_high - found.prediction_low)[0] == pytest.approx(2 * 2.02 * np.sqrt(0.01 / 40), rel=0.02)
+
+
+def test_a_prediction_is_the_same_on_any_scale() -> None:
+    effect, variance = random_sets(60, 5, seed=4)
+    found = pool(effect, variance)
+    for scale in (1e-3, 1e3):
+        scaled = pool(scale * effect, scale**2 * variance)
+        for name in ("prediction_low", "prediction_high"):
+            assert getattr(scaled, name) / scale == pytest.approx(getattr(found, name), rel=1e-6), name

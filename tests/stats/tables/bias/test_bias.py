@@ -16,6 +16,7 @@ from mrb_lib.stats.methods.response_traits import MARKERS, length_difference, ma
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.bias import (
     COLLINEAR,
+    FEW,
     ONE_ANNOTATOR,
     ONE_CHOICE,
     SEPARATED,
@@ -188,6 +189,32 @@ def test_what_cannot_be_told_is_null_with_its_reason() -> None:
     assert (nobody["n"] == 0).all()
 
 
+def test_a_judge_that_wrote_few_of_the_responses_is_not_said_to_have_written_none() -> None:
+    generator = np.random.default_rng(2)
+    n = 80
+    letters = "".join(generator.choice(list("AB"), n))
+    cases = cases_of(n).assign(
+        response_a=["a" * k for k in generator.integers(1, 50, n)],
+        response_b=["b" * k for k in generator.integers(1, 50, n)],
+        model_a=["gpt-4o"] * 9 + ["gpt-5"] * 3 + ["Other-1B"] * (n - 12),
+        model_b="Other-2B",
+    )
+    judged = verdicts_of({("gpt-4o", "AB"): "".join(generator.choice(list("AB"), n))})
+    table = bias(judged, gold_of(letters), cases)
+    for name, count in (("self_preference", 9), ("family_preference", 3)):
+        row = pick(table, name)
+        assert np.isnan(row["estimate"])
+        assert np.isnan(row["association"])
+        assert "undefined: fewer than ten cases with a verdict show it" in row["reason"]
+        assert row["n_decisive"] == count
+    unlabelled = bias(judged, gold_of("-" * 12 + letters[12:]), cases)
+    assert "error_asymmetry is undefined" in pick(unlabelled, "self_preference")["reason"]
+    stranger = bias(judged.assign(judge="Other-3B"), gold_of(letters), cases)
+    assert "self_preference" not in set(stranger["bias"])
+    alike = cases.assign(response_a="x" * 5, response_b=["y" * 5] * (n - 4) + ["y" * 9] * 4)
+    assert "fewer than ten" in pick(bias(judged, gold_of(letters), alike), "length")["reason"]
+
+
 SHARE = {"A": 1.0, "B": 0.0, "T": 0.5}
 
 
@@ -301,6 +328,26 @@ def test_p_values_are_adjusted_over_the_whole_table() -> None:
         assert (table.loc[of_cases, "family"] == (tested & of_cases).sum()).all()
         expected = adjust(table.loc[of_cases, "p_value"].to_numpy(), "holm")
         np.testing.assert_allclose(table.loc[of_cases, "p_adjusted"], expected)
+
+
+def test_few_clusters_leave_the_estimate_and_take_the_interval_and_the_test() -> None:
+    verdicts, gold, cases, annotations, _ = drawn({"a": 0.7, "b": 0.9})
+    thirteen = cases.assign(cluster=np.arange(N) % 13)
+    many, few = (row_of(bias(verdicts, gold, each, annotations=annotations), "length") for each in (cases, thirteen))
+    assert FEW in few["reason"]
+    assert few["estimate"] == pytest.approx(many["estimate"])
+    assert few["n"] == many["n"]
+    assert few["claim"] == "bias"
+    assert few[["low", "high", "p_value", "p_adjusted"]].isna().all()
+    assert many[["low", "high", "p_value", "p_adjusted"]].notna().all()
+
+
+def test_few_clusters_do_not_hide_that_annotators_agree_by_chance() -> None:
+    verdicts, gold, cases, annotations, _ = drawn({"a": 0.8, "b": 0.8})
+    coins = annotations.assign(choice=np.random.default_rng(1).choice(["A", "B"], len(annotations)))
+    row = row_of(bias(verdicts, gold, cases.assign(cluster=np.arange(N) % 13), annotations=coins), "length")
+    assert row["reason"].startswith(WEAK)
+    assert np.isnan(row["estimate"])
 
 
 def test_a_row_without_an_estimate_claims_nothing() -> None:
