@@ -1,16 +1,20 @@
 """Planted biases are found again at their size, and none is found where none was planted. SIMULATED data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 from scipy.stats import norm
 
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.intervals import t
+from mrb_lib.stats.methods.response_traits import length_difference, standardised
+from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tables.bias import at_equal_length, error_asymmetry, over_clusters, regression
+from tests.stats.small_tables import bias
 
 from .panels import covers_as_claimed, rejects_as_claimed
 
@@ -141,3 +145,86 @@ def _covers(found: Ends, truth: float) -> np.ndarray:
     known = np.isfinite(found.low)
     assert known.mean() > 0.99
     return (found.low[known] <= truth) & (truth <= found.high[known])
+
+
+GOLD = ("A", "B", "tie")
+
+
+def benchmark(n: int, generator: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
+    """Cases of responses of many lengths, by four responders, gold that often prefers the longer, and its sign."""
+    responders = np.array(
+        [generator.choice(["gpt-4o", "gpt-5", "Other-1B", "Other-2B"], 2, replace=False) for _ in range(n)]
+    )
+    cases = pd.DataFrame(
+        {
+            "case_id": [f"c{i}" for i in range(n)],
+            "question": "q",
+            "response_a": ["x" * size for size in np.exp(generator.normal(6, 0.5, n)).astype(int)],
+            "response_b": ["y" * size for size in np.exp(generator.normal(6, 0.5, n)).astype(int)],
+            "model_a": responders[:, 0],
+            "model_b": responders[:, 1],
+        }
+    )
+    longer = standardised(length_difference(cases))
+    code = np.where(generator.random(n) < 0.15, 2, generator.random(n) > expit(longer))
+    gold = pd.DataFrame({"case_id": cases["case_id"], "dimension": "overall", "choice": np.array(GOLD)[code]})
+    return cases, gold, np.array([1.0, -1.0, 0.0])[code]
+
+
+def verdicts(mean: np.ndarray, names: Sequence[str], generator: np.random.Generator) -> Panel:
+    """Judges that choose A with the given probabilities, shape (judges, cases), independently in two orders."""
+    choice = (generator.random((2, *mean.shape)) > mean).astype(np.int8)
+    return Panel(list(names), ["overall"], [0], np.moveaxis(choice, 0, -1)[:, None, :, :, None], None, pd.DataFrame())
+
+
+def rows_of(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    return table[table["bias"] == name]
+
+
+@pytest.fixture(params=[100, 1000])
+def drawn(request: pytest.FixtureRequest) -> tuple[int, pd.DataFrame, pd.DataFrame, np.ndarray, np.random.Generator]:
+    generator = np.random.default_rng(request.param)
+    return request.param, *benchmark(request.param, generator), generator
+
+
+def simulate(drawn, of_length: float, of_own: float, judges: int) -> pd.DataFrame:
+    """Judges by the very model of the log-odds: skill 1, a planted pull of length and of their own responses."""
+    _, cases, gold, sign, generator = drawn
+    longer = standardised(length_difference(cases))
+    own = (cases["model_a"] == "gpt-4o").to_numpy(dtype=float) - (cases["model_b"] == "gpt-4o")
+    mean = np.tile(expit(sign + of_length * longer + of_own * own), (judges, 1))
+    names = [f"path:{i:05d}/gpt-4o" for i in range(judges)]
+    return bias(verdicts(mean, names, generator), gold, cases)
+
+
+def test_planted_pulls_are_recovered(drawn) -> None:
+    n, *_ = drawn
+    table = simulate(drawn, 0.6, 0.9, 150)
+    own, length = (rows_of(table, name) for name in ("self_preference", "length"))
+    assert own["association"].mean() == pytest.approx(0.9, abs=0.9 * (10 / n + 0.04))
+    assert (own["error_asymmetry"] > 0).mean() > 0.9
+    assert (length["error_asymmetry"] > 0).mean() > 0.9
+    assert length["association"].mean() == pytest.approx(0.6, abs=0.6 * (10 / n + 0.04))
+
+
+def test_a_judge_that_guesses_has_no_bias_though_gold_prefers_the_longer(drawn) -> None:
+    """What errs at random chooses the longer less often than gold does; that is no liking for the short."""
+    _, cases, gold, sign, generator = drawn
+    guesses = verdicts(np.full((200, len(cases)), 0.5), [f"j{i:04d}" for i in range(200)], generator)
+    rows = rows_of(bias(guesses, gold, cases), "length")
+    assert abs(rows["error_asymmetry"].mean()) < 0.015
+    assert abs(rows["association"].mean()) < 0.03
+    longer = length_difference(cases)
+    excess = 0.5 - ((np.sign(longer) * sign + 1) / 2).mean()
+    assert rows["excess_choice"].mean() == pytest.approx(excess, abs=0.01)
+
+
+def test_accuracy_at_equal_length(drawn) -> None:
+    _, cases, gold, sign, generator = drawn
+    longer = standardised(length_difference(cases))
+    judges = 200
+    names = [f"j{i:04d}" for i in range(judges)]
+    skill = np.tile(expit(sign + 0.8 * longer), (judges, 1))
+    rows = rows_of(bias(verdicts(skill, names, generator), gold, cases), "length")
+    assert rows["equal_length_accuracy"].mean() == pytest.approx(expit(1), abs=0.01)
+    assert rows["accuracy"].mean() != pytest.approx(expit(1), abs=0.01)
