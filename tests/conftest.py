@@ -45,12 +45,12 @@ SLOW = (
     "browser", "simulation", "notebooks", "report", "cli", "runs", "judges/local", "judges/endpoint",
     "judges/test_jury.py", "judges/test_prompts.py", "demo",
     "benchmarks/hub", "benchmarks/audit", "benchmarks/formats/test_table.py", "figures/test_figures.py",
-    "figures/test_what_is_drawn.py", "figures/test_ranking.py", "replies/test_parse.py", "published",
+    "figures/test_what_is_drawn.py", "replies/test_parse.py", "published",
     "test_contributing.py", "test_packaging.py",
     "stats/test_bootstrap.py", "stats/test_by_columns.py", "stats/test_seen.py",
     "stats/test_tables.py", "stats/tables", "stats/probes",
     "build", "review", "judges/test_answers.py", "judges/test_sent.py", "judges/roster/test_source.py",
-    "figures/test_paper.py", "figures/test_training.py", "replies/test_parse_meant.py",
+    "figures/test_paper.py", "figures/test_training.py",
 )  # fmt: skip
 
 

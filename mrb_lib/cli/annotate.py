@@ -99,6 +99,9 @@ def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
     target = None if options.until is None else read_target(options.until)
     reviewers = None if options.adjudicate is None else names_in(options.adjudicate, "--adjudicate")
     names = None if options.annotators is None else names_in(options.annotators, "--annotators")
+    used = where(bench, store)
+    if names is None and "://" not in str(used) and not Path(used).is_file():
+        raise InputError(f"{used}: nothing is assigned yet; name people with --annotators NAME,NAME.")
     if options.opens_page:  # before cases are assigned, which stays
         address = app_address(bench, "coordinate" if options.coordinator else "annotate", server)
     benchmark = load(bench)
@@ -106,9 +109,6 @@ def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
     together = shown_together(benchmark, ranked=options.ranking)
     if options.people is not None:
         typer.echo(f"{bench / PEOPLE}: {count(len(add_people(bench, options.people)), 'annotator')}", err=True)
-    used = where(bench, store)
-    if names is None and "://" not in str(used) and not Path(used).is_file():
-        raise InputError(f"{used}: nothing is assigned yet; name people with --annotators NAME,NAME.")
     with open_store(used, create=names is not None) as opened:
         if names is not None:
             assign_cases(

@@ -69,5 +69,5 @@ def _draw_detectable(axes: Axes, summary: pd.DataFrame) -> None:
     name_rows(axes, [f"{name} (n = {n:,})" for name, n in zip(names, rows["n"], strict=True)], 48)
     axes.set_xlim(left=0)
     percent_axis(axes.xaxis, 8)
-    axes.set_xlabel(f"difference found with power {_POWER:.0%} (percentage points)")
+    axes.set_xlabel(f"difference found with power {_POWER:.0%}\n(percentage points)")
     axes.grid(axis="x")

@@ -108,7 +108,7 @@ def rankings(table: pd.DataFrame, *, dimension: str) -> Paper:
     axes.plot(rows["kendall_tau"], y, "o", color=COLOURS["judge"], markersize=3.2, label="these domains", gid="values")
     write_missing(axes, y[rows["kendall_tau"].isna()])
     name_rows(axes, map(title_case, rows["subfield"]), 30)
-    axes.set_xlabel("Kendall\u2019s tau-b: judges ordered here and in all other domains")
+    axes.set_xlabel("Kendall\u2019s tau-b: judges ordered here\nand in all other domains")
     axes.grid(axis="x")
     figure.legend(loc="outside lower center", ncols=2)
     return figure

@@ -8,9 +8,8 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from mrb_lib.benchmarks.benchmark import read_table
-from mrb_lib.benchmarks.formats.cells import read_cells
-from mrb_lib.benchmarks.formats.sources import id_text, read_jsonl
+from mrb_lib.benchmarks.formats import read_rows
+from mrb_lib.benchmarks.formats.sources import id_text
 from mrb_lib.probes.probe import PROBES, Case, Others, Probe
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import readable, sha256_of
@@ -60,8 +59,8 @@ def probe_from_file(path: Path) -> FileProbe:
 
     Parameters
     ----------
-    path : a .csv, .jsonl or .parquet with the column `case_id`, one row a case, and one or more of `question`,
-        `response_a`, `response_b`
+    path : a table (.csv, .xlsx, .jsonl, .parquet) with the column `case_id`, one row a case, and one or more of
+        `question`, `response_a`, `response_b`
 
     Raises
     ------
@@ -72,7 +71,10 @@ def probe_from_file(path: Path) -> FileProbe:
         raise InputError(f"{str(path)!r}: name it by letters, digits, - and _ only; the probe is called after it.")
     with readable(path):
         digest = sha256_of(path)
-    texts, columns = _texts(path, _rows(path))
+    findings: list[Finding] = []
+    rows = [row.values for row in read_rows(path, findings)]
+    raise_on_error(replace(finding, severity="error") for finding in findings if finding.severity == "warning")
+    texts, columns = _texts(path, rows)
 
     def replaced(case: Case, severity: int, rng: np.random.Generator, others: Others) -> Case | str:
         if case.case_id not in texts:
@@ -85,20 +87,6 @@ def probe_from_file(path: Path) -> FileProbe:
     does = f"Put in the {' and '.join(columns)} that the file {path.name} has"
     probe = Probe(f"{kind}/file-{path.stem}", kind, does, "same", source=f"a file, SHA-256 {digest}", edit=replaced)
     return FileProbe(probe, digest, tuple(texts))
-
-
-def _rows(path: Path) -> Sequence[Mapping[Any, object]]:
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
-        findings: list[Finding] = []
-        rows = read_cells(path, findings).frame.to_dict("records")
-        raise_on_error(replace(finding, severity="error") for finding in findings if finding.severity == "warning")
-        return rows
-    if suffix == ".jsonl":
-        return [record.values for record in read_jsonl(path)]
-    if suffix == ".parquet":
-        return read_table(path).to_dict("records")
-    raise InputError(f"{path}: is no .csv, .jsonl or .parquet; save it as one of them.")
 
 
 def _texts(path: Path, rows: Sequence[Mapping[Any, object]]) -> tuple[dict[str, dict[str, str]], list[str]]:

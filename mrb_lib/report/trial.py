@@ -39,7 +39,7 @@ def tried(
 
     Notes
     -----
-    Validated by tests/report/test_trial.py.
+    Validated by tests/report/test_study_cases.py.
     """
     for name in settings:
         check_choice("setting", name, sorted(Settings.__dataclass_fields__))

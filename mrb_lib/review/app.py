@@ -70,13 +70,18 @@ class App:
             return {"ok": False, "error": f"it failed ({type(error).__name__}); the terminal of the server says more"}
         return made if isinstance(made, File) else {"ok": True, **made}
 
+    def kernel_answer(self, question: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+        """The answer for a notebook: its fields, and the content of a file."""
+        made = self.answer(str(question.get("what", "")), question)
+        return ({"ok": True, "kind": made.kind, **made.facts}, [made.content]) if isinstance(made, File) else (made, [])
+
     def _repr_mimebundle_(self, **options: Any) -> Any:
         plain = {"text/plain": self.title, "text/html": self.static()}
         if not can_run():
             return plain
         from mrb_lib.review.widget import AppWidget  # anywidget is needed, and slow to import, in notebooks only
 
-        shown = AppWidget(self)._repr_mimebundle_(**options)
+        shown = AppWidget(self.kernel_answer, self.scripts, self.styles)._repr_mimebundle_(**options)
         data, metadata = shown if isinstance(shown, tuple) else (shown, {})
         return {**plain, **(data or {})}, metadata
 

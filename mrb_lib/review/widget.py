@@ -1,14 +1,15 @@
 """An app in a notebook: its page asks the kernel."""
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import anywidget
 import traitlets
 from anywidget.experimental import command
 
-from mrb_lib.review.app import App, File
 from mrb_lib.review.pages import script, style
 
+Answer = Callable[[Mapping[str, Any]], tuple[dict[str, Any], list[bytes]]]
 _RENDER: Final = """
 export default {
   render(widget) {
@@ -29,11 +30,10 @@ class AppWidget(anywidget.AnyWidget):
     _esm = traitlets.Unicode().tag(sync=True)
     _css = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, app: App) -> None:
-        super().__init__(_esm=script("shell", *app.scripts) + _RENDER, _css=style(*app.styles))
-        self._app = app
+    def __init__(self, answer: Answer, scripts: tuple[str, ...], styles: tuple[str, ...]) -> None:
+        super().__init__(_esm=script("shell", *scripts) + _RENDER, _css=style(*styles))
+        self._answer = answer
 
     @command
     def _ask(self, question: dict[str, Any], _buffers: list[bytes]) -> tuple[dict[str, Any], list[bytes]]:
-        made = self._app.answer(str(question.get("what", "")), question)
-        return ({"ok": True, "kind": made.kind, **made.facts}, [made.content]) if isinstance(made, File) else (made, [])
+        return self._answer(question)

@@ -119,7 +119,7 @@ class _Call(_Session):
 
     def make(self, name: str) -> Judge:
         shared = partial(resolve, runs=self.runs, images=self.images, settings=self.settings, extra=self.extra)
-        return shared(name, budget=self.budgets.get(self.settings.budget))
+        return shared(name, budget=self.budgets.get(self.settings.budget), fingerprint=self.fingerprint)
 
     def folder(self, judge: Judge) -> Path:
         return self.runs / run_id(judge, self.fingerprint)

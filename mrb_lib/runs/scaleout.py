@@ -37,7 +37,7 @@ from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.errors import InputError, MrbError, RunError
 from mrb_lib.tables.validation import Rules
-from mrb_lib.verdicts.manifest import differences, identity, in_words
+from mrb_lib.verdicts.manifest import differences, identity
 from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.verdicts.protocol import Judge
 
@@ -272,7 +272,7 @@ class Worker:
             self._judge = make(self._images)
             if changes := differences(same, identity(self._judge.spec, self._judge.prompt_hash)):
                 raise RunError(
-                    f"judge {name}: is not the same there ({in_words(changes)}); install the same versions of the "
+                    f"judge {name}: is not the same there ({changes}); install the same versions of the "
                     "libraries on every machine, and the same weights."
                 )
             if on_gpu and self._judge.device.startswith("cpu"):

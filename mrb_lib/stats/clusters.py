@@ -63,7 +63,7 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     -----
     Answers to one question are alike, and an interval that takes them as independent is too narrow: LLMFAO's 2,139
     cases ask 13 questions, see `tests/published/test_llmfao.py`. The size of tests is simulated in
-    `tests/simulation/test_dependence.py`.
+    `tests/simulation/test_coverage.py`.
     """
     n = len(cases)
     if cluster is not None and cluster not in cases.columns:

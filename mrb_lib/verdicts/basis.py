@@ -13,6 +13,7 @@ from typing import Final
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations, read_table
+from mrb_lib.benchmarks.case_digests import image_digests
 from mrb_lib.benchmarks.meta import read_meta, write_meta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
@@ -81,11 +82,10 @@ def basis_of(benchmark: Benchmark, runs: Path | None) -> Basis:
 
 def digests_of(benchmark: Benchmark) -> pd.DataFrame:
     """Return the digests of what a judge sees of each case, `case_id, text, images`; a missing image counts as none."""
-    cases, pictures = benchmark.cases, benchmark.images
-    names = dict.fromkeys(name for listed in cases["images"] for name in listed)
-    known = {name: _digest(pictures[name]) for name in names if name in pictures}
+    cases = benchmark.cases
+    known = image_digests(benchmark.images, (name for listed in cases["images"] for name in listed))
     rows = zip(*(cases[name].tolist() for name in _TEXTS), strict=True)
-    texts = [_digest(json.dumps(row).encode("utf-8")) for row in rows]
+    texts = [hashlib.blake2b(json.dumps(row).encode("utf-8"), digest_size=16).hexdigest() for row in rows]
     images = [" ".join(known.get(name, "absent") for name in listed) for listed in cases["images"]]
     return pd.DataFrame({"case_id": cases["case_id"], "text": texts, "images": images}).astype("str")
 
@@ -94,8 +94,7 @@ def write_basis(basis: Basis, folder: Path) -> None:
     """Write a basis into a folder, over one that is there."""
     folder.mkdir(parents=True, exist_ok=True)
     annotations = _without_names(basis.benchmark.annotations)
-    frames = dict(zip(_TABLES, (basis.digests, annotations, basis.verdicts, basis.runs), strict=True))
-    for name, frame in frames.items():
+    for name, frame in zip(_TABLES, (basis.digests, annotations, basis.verdicts, basis.runs), strict=True):
         write_atomic(folder / f"{name}.parquet", frame.to_parquet(index=False, compression="zstd"))
     write_meta(replace(basis.benchmark.meta, extra={}), folder / "benchmark.toml")
 
@@ -125,7 +124,3 @@ def _without_names(annotations: pd.DataFrame) -> pd.DataFrame:
     numbers = {name: f"{number:03d}" for number, name in enumerate(names, start=1)}
     kept = annotations[list(empty_annotations().columns)]
     return kept.assign(annotator=kept["annotator"].map(numbers).fillna(CONSENSUS).astype("str"))
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=16).hexdigest()

@@ -127,20 +127,11 @@ def flattened(name: str, value: object) -> dict[str, object]:
     return {key: leaf for part, inner in value.items() for key, leaf in flattened(f"{name}.{part}", inner).items()}
 
 
-Differences = Mapping[str, tuple[object, object]]
-
-
-def differences(there: Mapping[str, object], here: Mapping[str, object]) -> Differences:
-    """Return the two values of each name under which two mappings differ."""
+def differences(there: Mapping[str, object], here: Mapping[str, object]) -> str:
+    """Return what differs, as `temperature 0 -> 0.7, cases 1a2b3c4d -> 5e6f7a8b`; empty where nothing does."""
     pairs = {name: (there.get(name), here.get(name)) for name in dict.fromkeys([*here, *there])}
-    return {name: (old, new) for name, (old, new) in pairs.items() if old != new}
-
-
-def in_words(differs: Differences) -> str:
-    """Return differences as `temperature 0 -> 0.7, cases 1a2b3c4d -> 5e6f7a8b`; empty where there are none."""
-    return ", ".join(
-        f"{name.removeprefix('spec.')} {_short(old)} -> {_short(new)}" for name, (old, new) in differs.items()
-    )
+    differs = [(name.removeprefix("spec."), old, new) for name, (old, new) in pairs.items() if old != new]
+    return ", ".join(f"{name} {_short(old)} -> {_short(new)}" for name, old, new in differs)
 
 
 def _short(value: object) -> str:

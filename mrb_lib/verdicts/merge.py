@@ -14,7 +14,7 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.tables.files import slug
 from mrb_lib.tables.validation import check_references
-from mrb_lib.verdicts.manifest import Manifest, differences, identity, in_words, read_manifest, run_name, write_manifest
+from mrb_lib.verdicts.manifest import Manifest, differences, identity, read_manifest, run_name, write_manifest
 from mrb_lib.verdicts.parts import damaged_parts
 from mrb_lib.verdicts.store import append_part, read_run, run_folders
 
@@ -100,7 +100,7 @@ def merge_runs(sources: Mapping[str, Benchmark], merged: Benchmark, runs: Path) 
             other, like = first.setdefault(judge, (run_id, group[0]))
             if other != run_id:
                 settings = [{**run.settings, "seed of probes": run.probe_seeds} for run in (like, group[0])]
-                changes = in_words(differences(*settings))
+                changes = differences(*settings)
                 why = f"{changes} differs" if changes else "both are of one source"
                 apart.append(f"{judge}@{run_id} stays apart from {judge}@{other}: {why}")
     return MergedRuns(verdicts, len(set(ids.values())), tuple(apart))

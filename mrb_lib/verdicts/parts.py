@@ -36,20 +36,20 @@ class DamagedPartError(InputError):
         self.reason = reason
 
 
-def part_paths(folder: Path) -> list[Path]:
-    """Return the finished parts of a run, in the order they were written."""
-    return sorted((path for path in folder.glob("part-*.parquet") if path.stem[5:].isdecimal()), key=number_of)
+def part_paths(folder: Path, kind: str = "part") -> list[Path]:
+    """Return the finished parts of a run, or its files of another kind, in the order they were written."""
+    named = (path for path in folder.glob(f"{kind}-*.parquet") if path.stem.removeprefix(f"{kind}-").isdecimal())
+    return sorted(named, key=_number)
 
 
-def number_of(path: Path) -> int:
-    """Return the number in the name of a part."""
+def _number(path: Path) -> int:
     return int(path.stem.rpartition("-")[2])
 
 
 def next_path(folder: Path, kind: str) -> Path:
     """Return the path of the next file of a kind ("part", "retried", "damaged"): `KIND-00000.parquet` is the first."""
-    numbers = [number_of(path) for path in folder.glob(f"{kind}-*.parquet") if path.stem[len(kind) + 1 :].isdecimal()]
-    return folder / f"{kind}-{max(numbers, default=-1) + 1:05d}.parquet"
+    number = max(map(_number, part_paths(folder, kind)), default=-1) + 1
+    return folder / f"{kind}-{number:05d}.parquet"
 
 
 def write_part(path: Path, table: pa.Table) -> None:

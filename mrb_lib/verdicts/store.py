@@ -29,7 +29,6 @@ from mrb_lib.verdicts.manifest import (
     Manifest,
     differences,
     identity,
-    in_words,
     library_versions,
     now,
     read_manifest,
@@ -308,7 +307,7 @@ def other_runs(runs: Path, manifest: Manifest) -> tuple[str, ...]:
         settings = [identity(one.spec, one.prompt_hash, one.benchmark_fingerprint) for one in (other, manifest)]
         if other.source != manifest.source:
             settings = [{"source": one.source or "judged"} for one in (other, manifest)]
-        words = in_words(differences(*settings)) or "nothing"
+        words = differences(*settings) or "nothing"
         lines.append(f"{words} differs from run {other.run_id}, which is kept beside it")
     return tuple(lines)
 

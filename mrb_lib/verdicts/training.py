@@ -184,14 +184,14 @@ def training_records(manifests: Iterable[Manifest]) -> pd.DataFrame:
         column, value = next(iter(left_out.items()), (None, None))
         row = {
             "bases": tuple(name for record in records for name in _bases(run, record, runs)),
-            "base_revision": _text(records[-1].get("base_revision")),
-            "benchmark": _text(named.get("name")),
-            "benchmark_kind": _text(named.get("kind")),
-            "method": _text(latest.get("method")),
-            "engine": _text(latest.get("engine")),
+            "base_revision": records[-1].get("base_revision"),
+            "benchmark": named.get("name"),
+            "benchmark_kind": named.get("kind"),
+            "method": latest.get("method"),
+            "engine": latest.get("engine"),
             "warm_up": ", ".join(str(record.get("method")) for record in records[1:]) or None,
-            "left_out_column": _text(column),
-            "left_out": _text(value),
+            "left_out_column": column,
+            "left_out": value,
             "n_cases": len(_list(latest["cases"])) if "cases" in latest else None,
             **{name: _dict(latest.get(name)) for name in _DICTS},
         }
@@ -210,10 +210,6 @@ def training_curves(manifests: Iterable[Manifest]) -> pd.DataFrame:
             rows += [{"judge": run.judge, "stage": stage, **point} for point in points]
     frame = pd.DataFrame(rows, columns=["judge", "stage", *_CURVE]).astype({"judge": "str", "stage": "int64"})
     return frame.astype(dict.fromkeys(_CURVE, "float64")).drop_duplicates(ignore_index=True)
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
 
 
 def _names(run: Manifest) -> tuple[str, str]:

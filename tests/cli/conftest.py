@@ -105,6 +105,45 @@ def tables(tmp_path: Path) -> Path:
     return tmp_path / "tables"
 
 
+RATINGS_TOML = """name = "risk"
+kind = "general"
+task = "rating"
+dimensions = ["harm"]
+categories = ["no risk", "low risk", "high risk"]
+level = "ordinal"
+acceptable = ["no risk"]
+
+[definitions]
+"high risk" = "a patient may be <b>hurt</b>"
+"""
+RATED_CASES = "case_id,question,response_a\n1,What is seen?,A lesion.\n2,Which side?,Left.\n3,Why?,Because.\n"
+RATINGS = "case_id,annotator,dimension,choice\n" + "".join(
+    f"{case},r{who},harm,{('no risk', 'low risk', 'high risk')[(case + who) % 3 if who < 3 else case % 3]}\n"
+    for case in (1, 2, 3)
+    for who in (1, 2, 3)
+)
+RATED = "judge,case_id,dimension,order,choice\nj,1,harm,AB,no risk\nj,2,harm,AB,high risk\nj,3,harm,AB,low risk\n"
+
+
+def write_ratings(folder: Path) -> None:
+    """Write tables in which one response a case is rated."""
+    folder.mkdir()
+    texts = {
+        "benchmark.toml": RATINGS_TOML,
+        "cases.csv": RATED_CASES,
+        "annotations.csv": RATINGS,
+        "verdicts.csv": RATED,
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def ratings(tmp_path: Path) -> Path:
+    write_ratings(tmp_path / "ratings")
+    return tmp_path / "ratings"
+
+
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Eighteen SIMULATED cases, with caches and reviews in places of their own."""

@@ -35,6 +35,7 @@ def _answer_all(benchmark: Benchmark, who: str, choices: str) -> None:
 
 def test_cases_are_dealt_out_once_and_then_more(mrb: Command, bench: Path) -> None:
     deal = ("annotate", bench, "--assign-only", "--annotators")
+    assert "overlap of 3" in mrb(*deal, "a", "--overlap", 3).refusal
     done = mrb(*deal, "Dr A, Dr B", "--cases", 8)
     assert (done.code, done.err) == (0, "Dr A: 8 cases\nDr B: 8 cases\n")
     full = mrb(*deal, "Dr C", "--cases", 8, "--overlap", 2).err
@@ -57,31 +58,6 @@ def test_everybody_begins_with_the_same_cases_whenever_they_come(mrb: Command, b
     assert firsts == [firsts[0]] * 3
     later = dealt[~dealt["case_id"].isin(firsts[0])]
     assert sorted(later["case_id"]) == sorted(set(load(bench).cases["case_id"]) - firsts[0]), "the others once each"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--annotators", "=cmd", "--assign-only"), "start a name"),
-        (("--annotators", "a,,b", "--assign-only"), "start a name"),
-        (("--annotators", "Consensus", "--assign-only"), "take another"),
-        (("--annotators", "a,a", "--assign-only"), "'a': occurs twice"),
-        (("--annotators", "a", "--overlap", "3", "--assign-only"), "overlap of 3"),
-        (("--annotators", "a,b", "--host", "192.0.2.1"), "--allow-remote"),
-        (("--annotators", "a,b", "--export", "out.csv", "--agreement"), "choose one"),
-        (("--agreement", "--coordinator"), "choose one"),
-        (("--full",), "--export OUT"),
-        (("--agreement",), "nothing is assigned yet"),
-        (("--export", "out.csv"), "nothing is assigned yet"),
-        ((), "nothing is assigned yet"),
-    ],
-)
-def test_what_cannot_be_is_refused(mrb: Command, bench: Path, arguments: tuple[str, ...], message: str) -> None:
-    done = mrb("annotate", bench, *arguments)
-    assert message in done.refusal
-    assert done.out == ""
-    with open_store(bench / REVIEWS) as store:  # what is dealt out stays, so that nothing may be before a refusal
-        assert store.assignments(load(bench).meta.name).empty
 
 
 def test_answers_come_out_as_annotations(mrb: Command, bench: Path, tmp_path: Path) -> None:
@@ -133,6 +109,7 @@ def test_agreement_is_shown_as_far_as_it_is_defined(mrb: Command, bench: Path) -
 
 
 def test_the_page_is_served(mrb: Command, bench: Path, served: dict[str, Any]) -> None:
+    assert "nothing is assigned yet" in mrb("annotate", bench).refusal
     mrb("annotate", bench, "--annotators", "Dr A", "--assign-only")
     assert served == {}
     assert mrb("annotate", bench, "--port", 8123, "--no-browser").code == 0

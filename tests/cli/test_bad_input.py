@@ -7,6 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from .conftest import RATED_CASES, RATINGS_TOML
+
 
 def _edit(name: str, old: str, new: str) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
@@ -57,12 +59,47 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_import_refuses(mrb: Callable, tables: Path, tmp_path: Path, name: str) -> None:
-    spoil, parts = BAD[name]
-    spoil(tables)
+BAD_RATINGS = {
+    "a verdict outside the list": (
+        _edit("verdicts.csv", "3,harm,AB,low risk", "3,harm,AB,some risk"), ["verdicts.csv, row 3", "no risk, low risk"]
+    ),
+    "an annotation outside the list": (
+        _edit("annotations.csv", "3,r1,harm,low risk", "3,r1,harm,A"), ["annotations.csv, row 7", "'A'"]
+    ),
+    "an order that a rating has not": (_edit("verdicts.csv", "1,harm,AB", "1,harm,BA"), ["row 1", "order"]),
+    "a second response": (
+        _edit("cases.csv", RATED_CASES, RATED_CASES.replace("response_a", "response_a,response_b")
+              .replace("lesion.", "lesion.,B").replace("Left.", "Left.,").replace("Because.", "Because.,")),
+        ["cases.csv, row 1, column response_b", "one response is rated"],
+    ),
+    "no second response and no word of a rating": (
+        lambda folder: (folder / "benchmark.toml").unlink(), ["response_b", 'task = "rating"']
+    ),
+    "an unknown task": (_edit("benchmark.toml", '"rating"', '"grading"'), ["key task", "preference, rating"]),
+    "an acceptable one that is no category": (
+        _edit("benchmark.toml", '["no risk"]', '["safe"]'), ["key acceptable", "'safe'"]
+    ),
+    "all of them acceptable": (
+        _edit("benchmark.toml", '["no risk"]', '["no risk", "low risk", "high risk"]'), ["key acceptable"]
+    ),
+    "numbers that do not rise": (
+        _edit("benchmark.toml", '"no risk", "low risk", "high risk"]', '"3", "1", "2"]'), ["key categories", "rise"]
+    ),
+    "a category of two lines": (_edit("benchmark.toml", '"no risk", "low', '"no\\nrisk", "low'), ["one line"]),
+    "definitions that are no table": (
+        _edit("benchmark.toml", RATINGS_TOML[RATINGS_TOML.index("\n[definitions]"):], 'definitions = "high"\n'),
+        ["key definitions"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*BAD, *BAD_RATINGS])
+def test_import_refuses(mrb: Callable, tables: Path, ratings: Path, tmp_path: Path, name: str) -> None:
+    spoil, parts = (BAD | BAD_RATINGS)[name]
+    source = ratings if name in BAD_RATINGS else tables
+    spoil(source)
     before = sorted(tmp_path.rglob("*"))
-    said = mrb("import", "table", tables, tmp_path / "out").refusal
+    said = mrb("import", "table", source, tmp_path / "out").refusal
     assert said.count("\n") == 1 and all(part in said for part in parts)
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -89,7 +89,7 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
 ) -> None:
     """Two tiny models and SmolLM2 behind a server are the filter and the responders.
 
-    Parts of pictures are looked for in test_construct_start.py.
+    Parts of pictures are looked for in test_radiographs.py.
     """
     source, work, bench = write_source(tmp_path / "source"), tmp_path / "work", tmp_path / "bench"
     roster, served = tmp_path / "roster.toml", tmp_path / "served.toml"

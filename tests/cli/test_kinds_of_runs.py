@@ -10,9 +10,9 @@ import pytest
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import load_verdicts, run_folders
+from tests.runs.scripted import comparable
 from tests.several_parts import JUDGES, KINDS, write_kinds
 
 
@@ -37,11 +37,6 @@ def in_one_go(bench: Path, tmp_path_factory: pytest.TempPathFactory) -> pd.DataF
     judge(load(bench), runs, JUDGES, settings=Settings(batch_size=1000))
     assert [len(part_paths(folder)) for folder in run_folders(runs)] == [1, 1]
     return comparable(load_verdicts(runs, replies=True))
-
-
-def comparable(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts in a fixed order, without the time they took."""
-    return verdicts.drop(columns="latency_s").sort_values(list(KEYS["verdicts"]), ignore_index=True)
 
 
 def test_the_verdicts_are_those_of_one_part(runs: Path, bench: Path, in_one_go: pd.DataFrame) -> None:

@@ -9,7 +9,6 @@ from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.cli.app import app
 from mrb_lib.cli.serving import ServerOptions
 from mrb_lib.report.lab import own_notebooks
-from mrb_lib.tables.errors import InputError
 
 Served = tuple[Path, ServerOptions, Mapping[str, str]]
 
@@ -69,11 +68,3 @@ def test_without_a_server_it_says_where_the_notebook_is(bench: Path, served: lis
     said = run(str(bench), "--folder", "mine", "--prepare")
     assert served == []
     assert Path(said.splitlines()[-1]).is_file() or Path(said.splitlines()[0]).is_file()
-
-
-def test_what_is_refused_leaves_no_folder(bench: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError):
-        CliRunner().invoke(app, ["lab", "nowhere"], catch_exceptions=False)
-    with pytest.raises(InputError, match="--allow-remote"):
-        CliRunner().invoke(app, ["lab", str(bench), "--host", "192.0.2.1"], catch_exceptions=False)
-    assert not (tmp_path / "mrb-lab").exists()

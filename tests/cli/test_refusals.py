@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 from mrb_lib.cli.app import app
 
 from ..build.construct.sources import write_source
-from .conftest import Result, write_tables
-from .test_ratings import write_ratings
+from .conftest import Result, write_ratings, write_tables
 
 JUDGE, FIRST = "judge {bench} runs", "judge {bench} runs --judge first"
 RATED, PROBED = "judge {rated} runs --judge", "judge {demo} runs --judge first --probe"
 SPLIT, START = "split {demo} --overwrite", "construct start {source} work"
+ANNOTATE = "annotate {demo}"
 TABLE = "analyze {bench} --table significance"
 REFUSED = {
     "import nosuch {tables} out": "format 'nosuch' is unknown; use one of judgebench",
@@ -75,12 +75,12 @@ REFUSED = {
     f"{PROBED}-file {{judges}}": "needs one column case_id",
     f"{PROBED}-file {{strange}}": "2 of 2 cases of its file",
     f"{PROBED}-cases 3": "--probe-file FILE",
-    f"{SPLIT} --by nothing": "--by nothing: the cases have no such column",
+    f"{SPLIT} --by nothing": "--by nothing: the cases have no column nothing",
     f"{SPLIT} --test 1.5": "--test 1.5: is not a share",
     f"{SPLIT} --test 0.6 --validation 0.4": "leave nothing to train on; give less.",
     f"{SPLIT} --leave-out organ": "--leave-out organ: name a column and a value",
     f"{SPLIT} --leave-out organ=ear": "no case has that value; organ is one of abdomen",
-    f"{SPLIT} --folds nothing": "--folds nothing: the cases have no such column, or nothing in it",
+    f"{SPLIT} --folds nothing": "--folds nothing: the cases have no column nothing",
     f"{SPLIT} --by department --leave-out nothing=1": "the cases have no column nothing",
     f"{START} --layout nonsense": "layout 'nonsense' is unknown",
     f"{START} --kind odd": "--kind 'odd': must be",
@@ -91,6 +91,19 @@ REFUSED = {
     "construct filter {work} --workers 0": "--workers 0: must be at least 1.",
     "construct release {work} out --min-annotators 0": "--min-annotators 0: must be at least 1.",
     "train {bench} runs --model x --ties twice": "--ties 'twice': must be 'half' or 'drop'.",
+    f"{ANNOTATE} --annotators =cmd --assign-only": "start a name",
+    f"{ANNOTATE} --annotators a,,b --assign-only": "start a name",
+    f"{ANNOTATE} --annotators Consensus --assign-only": "take another",
+    f"{ANNOTATE} --annotators a,a --assign-only": "'a': occurs twice",
+    f"{ANNOTATE} --annotators a,b --host 192.0.2.1": "--allow-remote",
+    f"{ANNOTATE} --annotators a,b --export out.csv --agreement": "choose one",
+    f"{ANNOTATE} --agreement --coordinator": "choose one",
+    f"{ANNOTATE} --full": "--export OUT",
+    f"{ANNOTATE} --agreement": "nothing is assigned yet",
+    f"{ANNOTATE} --export out.csv": "nothing is assigned yet",
+    "lab nowhere": "nowhere: is not a benchmark",
+    "lab {bench} --host 0.0.0.0": "--allow-remote",
+    "lab {bench} --host 192.0.2.1": "--allow-remote",
     "review {bench} --port 70000": "--port 70000: must be at most 65535.",
     "judges --access secret": "--access 'secret': no judge left has it",
     "judges --engine magic": "--engine 'magic': no judge left has it",

@@ -59,8 +59,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("app", ["review", "annotate"])
+@pytest.mark.parametrize(
+    ("app", "number"),
+    [("review", signal.SIGINT), ("review", signal.SIGTERM), ("annotate", signal.SIGINT), ("annotate", signal.SIGKILL)],
+)
 def test_an_app_is_one_process_that_stops_when_it_is_told_to(
     folder: Path, bench: Path, app: str, number: signal.Signals
 ) -> None:
@@ -84,8 +86,8 @@ def test_an_app_is_one_process_that_stops_when_it_is_told_to(
         urllib.request.urlopen(address, timeout=10)  # noqa: S310
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org", "::"])  # noqa: S104  refused
-def test_other_machines_are_let_in_only_when_asked(host: str) -> None:
+@pytest.mark.parametrize("host", ["0.0.0.0", "example.org", "::"])  # noqa: S104  refused
+def test_other_machines_are_let_into_the_lab_only_when_asked(host: str) -> None:
     with pytest.raises(InputError, match="--allow-remote"):
         serve_lab(Path(), ServerOptions(host=host, browser=False))
 

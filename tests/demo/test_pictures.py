@@ -11,9 +11,9 @@ from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.demo import scenes
-from mrb_lib.demo.canvas import FIELD, Frame, _lettering
-from mrb_lib.demo.pictures import DRAWINGS, draw_picture
-from mrb_lib.demo.scenes import Facts, Scene, Spot, draw_scene
+from mrb_lib.demo.canvas import FIELD, _lettering
+from mrb_lib.demo.pictures import DRAWINGS
+from mrb_lib.demo.scenes import draw_scene
 
 COLOUR = {"Fundus photography", "Endoscopy", "Photography"}
 
@@ -90,13 +90,3 @@ def test_every_view_has_a_drawing_and_every_organ_a_view() -> None:
     assert set(DRAWINGS) == set(scenes.views())
     assert all(scenes.views_of(organ) for organ in scenes.ORGAN_SHARES)
     assert sum(scenes.ORGAN_SHARES.values()) == scenes.CASES_PER_CYCLE
-
-
-def test_shapes_differ_in_the_picture() -> None:
-    view = scenes.views()["brain_ct"]
-    pictures = set()
-    for shape in scenes.SHAPES:
-        facts = Facts(view.kinds[0], view.sites[0], "right", 20, shape, 70.0, (Spot(90, 66, 12, (0.4, 1.1, 2.0)),))
-        scene = Scene(view, Frame(), facts, None, True, 50)
-        pictures.add(draw_picture(scene, np.random.default_rng(0)))
-    assert len(pictures) == len(scenes.SHAPES)

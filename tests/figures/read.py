@@ -29,6 +29,22 @@ def shown(figure: str) -> pd.DataFrame:
     return (rows[rows["part"].isin(spec.parts)] if spec.parts else rows).reset_index(drop=True)
 
 
+def of(rows: pd.DataFrame, **values: object) -> pd.DataFrame:
+    for name, value in values.items():
+        rows = rows[rows[name] == value]
+    return rows
+
+
+def beside_others(rows: pd.DataFrame, **changed: object) -> pd.DataFrame:
+    """The rows, and others of another dimension that are not to be drawn."""
+    return pd.concat([rows, rows.assign(dimension="accuracy", **changed)], ignore_index=True)
+
+
+def copied(rows: pd.DataFrame, column: str, names: list[str]) -> pd.DataFrame:
+    """The rows of j1 once under each name, of the judge or of another column."""
+    return pd.concat([of(rows, judge="j1").assign(**{column: name}) for name in names], ignore_index=True)
+
+
 def draw(figure: str, rows: pd.DataFrame, judges: Sequence[str] = JUDGES) -> Paper:
     """Draw a figure as the report does, on the dimension overall."""
     known = {"dimension": "overall", "by": "organ", "judges": list(judges), "target": 0.9}

@@ -54,8 +54,8 @@ def test_one_column_is_drawn_with_the_cases_that_do_not_state_it() -> None:
 
 
 @pytest.mark.parametrize("unstated", [0, 3])
-def test_of_many_kinds_the_most_frequent_are_drawn(frames, flaws, unstated: int) -> None:
-    many = frames.composition([f"kind {i:03d}" for i in range(100)], by="dataset").assign(n_unassigned=unstated)
+def test_of_many_kinds_the_most_frequent_are_drawn(flaws, unstated: int) -> None:
+    many = table([(None, None, None, f"kind {i:03d}", "dataset", i + 1, unstated) for i in range(100)])
     figure = composition.subfields(many, by="dataset")
     drawn = list(bars(figure.axes[0]).items())
     assert len(drawn) == composition.MOST_BARS

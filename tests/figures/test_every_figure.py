@@ -16,6 +16,7 @@ from tests.figures.read import JUDGES, draw, shown
 from tests.stats.small_tables import OF_PREFERENCES
 
 NAMED = ("judge", "judge_1", "judge_2", "base", "tuned", "responder")
+UNNAMED = ("subfield", "annotator", "annotator_1", "annotator_2")
 HOSTILE = ("$\\frac{a}{b}$ {x}", "<script>alert(1)</script>\0", "\u202eevil\n\tname" + "x" * 90)
 # Of what this benchmark does not have: domains left out of training.
 LACKING = ("transfer-losses", "transfer-trained")
@@ -46,6 +47,9 @@ def figures_but(*ids: str, where: Callable[[FigureSpec], object] = lambda spec: 
 def drawn(spec: FigureSpec, groups: list[tuple[str, ...]]) -> Paper:
     """The figure of the judges' rows, once under the names of each group."""
     rows, copies = shown(spec.id), []
+    if groups[0] is HOSTILE:
+        others = {"eye": HOSTILE[0], "lung": HOSTILE[1], "a": HOSTILE[2], "b": HOSTILE[1]}
+        rows = rows.assign(**{each: rows[each].replace(others) for each in UNNAMED if each in rows})
     for i, names in enumerate(groups):
         renamed = dict(zip(JUDGES, names, strict=True))
         own = rows.assign(**{each: rows[each].replace(renamed) for each in NAMED if each in rows})

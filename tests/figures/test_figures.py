@@ -17,25 +17,13 @@ from matplotlib.figure import Figure
 from PIL import Image
 from pypdf import PdfReader
 
-from mrb_lib.figures import accuracy as accuracies
-from mrb_lib.figures import agreement, composition, gallery, significance
-from mrb_lib.figures.accuracy import leaderboard
-from mrb_lib.figures.style import COLOURS, PAGE, Paper, house_style, mark_simulated
-from mrb_lib.tables.schema import DIMENSIONS, ORGANS
-from tests.figures.conftest import Frames
-from tests.figures.test_values import leading
-
-HOSTILE = [
-    "$x_1^2$",
-    "<script>alert(1)</script>",
-    "a_b%c#&~\\frac{",
-    "nul\0l",
-    "\u202eevil",
-    "קריאה",
-    "x" * 300,
-    "",
-    "模型 😀",
-]
+from mrb_lib.figures import gallery
+from mrb_lib.figures.paper import every_dimension
+from mrb_lib.figures.style import COLOURS, PAGE, Paper, canvas, house_style, ink_on, mark_simulated, percent_axis
+from mrb_lib.tables.schema import ORGANS
+from tests.figures.read import draw, shown
+from tests.figures.test_paper import cells_of, judges_in
+from tests.figures.test_values import cards_of
 
 
 def picture(side: int = 64) -> bytes:
@@ -45,37 +33,20 @@ def picture(side: int = 64) -> bytes:
     return stream.getvalue()
 
 
-def make(frames, figure: str, count: int, dimensions: tuple[str, ...]) -> Paper:
-    judges = frames.judges(count)
-    annotators = [f"annotator_{i}" for i in range(3 if count < 32 else 20)]
-    match figure:
-        case "leaderboard":
-            return leaderboard(leading(frames.accuracy(judges, dimensions)))
-        case "subfields":
-            return accuracies.subfields(frames.accuracy(judges, ["overall"], ORGANS), dimension="overall")
-        case "significance-differences":
-            return significance.differences(frames.significance(judges), dimension="overall", judges=judges)
-        case "agreement-pairs":
-            return agreement.pairs(frames.pairs(annotators, dimensions), dimension="overall")
-        case "failures-gallery":
-            return gallery.cards(frames.cards(min(count, 6), "x.png"), images={"x.png": picture()})
-        case "composition":
-            return composition.kinds(frames.composition([*ORGANS, None] if count > 2 else ["lung"]))
-    raise AssertionError(figure)
+def cards(count: int = 6) -> Paper:
+    return gallery.cards(cards_of(count), images={"x.png": picture()})
 
 
 @pytest.mark.parametrize("count", [2, 6])
-def test_text_of_a_gallery_is_inside_readable_and_apart(
-    frames, flaws: Callable[[Figure], list[str]], count: int
-) -> None:
-    drawn = make(frames, "failures-gallery", count, DIMENSIONS)
+def test_text_of_a_gallery_is_inside_readable_and_apart(flaws: Callable[[Figure], list[str]], count: int) -> None:
+    drawn = cards(count)
     mark_simulated(drawn)
     assert flaws(drawn) == []
     assert drawn.get_figwidth() <= PAGE
 
 
-def test_the_check_for_flaws_finds_them(frames, flaws: Callable[[Figure], list[str]]) -> None:
-    drawn = make(frames, "composition", 6, DIMENSIONS)
+def test_the_check_for_flaws_finds_them(flaws: Callable[[Figure], list[str]]) -> None:
+    drawn = draw("composition", shown("composition"))
     drawn.text(0.5, 0.5, "over the top", fontsize=5)
     drawn.text(0.5, 0.5, "over the top", fontsize=7)
     drawn.text(0.99, 0.5, "cut off at the edge")
@@ -87,14 +58,14 @@ def test_the_check_for_flaws_finds_them(frames, flaws: Callable[[Figure], list[s
 
 def digests(figure: str) -> str:
     """Of a figure's bytes in every format."""
-    drawn = make(Frames(), figure, 6, ("accuracy", "overall"))
+    drawn = cards() if figure == "gallery" else draw(figure, shown(figure))
     mark_simulated(drawn)
     return " ".join(hashlib.sha256(content).hexdigest() for content in (drawn.png(), drawn.svg(), drawn.pdf()))
 
 
 def test_same_frame_same_bytes() -> None:
     """In two processes with different hash seeds, in every format."""
-    figures = ("significance-differences", "failures-gallery", "agreement-pairs")
+    figures = ("significance-differences", "gallery", "agreement-pairs")
     program = f"from tests.figures.test_figures import digests\nfor name in {figures}: print(digests(name))"
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -104,13 +75,14 @@ def test_same_frame_same_bytes() -> None:
 
 @functools.cache
 def large(figure: str) -> Paper:
-    """A figure of 32 judges, marked as simulated; two tests look at its pixels, which take a second."""
-    drawn = make(Frames(), figure, 32, DIMENSIONS)
+    """A large figure, marked as simulated; two tests look at its pixels, which take a second."""
+    cells = cells_of(32, ORGANS)
+    drawn = cards() if figure == "gallery" else every_dimension(cells, judges=judges_in(cells))
     mark_simulated(drawn)
     return drawn
 
 
-@pytest.mark.parametrize("figure", ["subfields", "significance-differences", "failures-gallery"])
+@pytest.mark.parametrize("figure", ["paper", "gallery"])
 def test_files_stay_small_and_undated(figure: str) -> None:
     drawn = large(figure)
     assert len(drawn.png()) < 500_000
@@ -120,9 +92,9 @@ def test_files_stay_small_and_undated(figure: str) -> None:
     assert b"<dc:date>" not in drawn.svg()
 
 
-def test_letters_of_a_pdf_are_text_in_fonts_that_lay_nothing_out(frames) -> None:
+def test_letters_of_a_pdf_are_text_in_fonts_that_lay_nothing_out() -> None:
     """TrueType, as journals ask for, without tables of layout; other users of fontTools keep their own."""
-    drawn = make(frames, "leaderboard", 2, ("overall",))
+    drawn = draw("leaderboard", shown("leaderboard"))
     load = subset.load_font
     assert b"CreationDate" not in drawn.pdf()
     page = PdfReader(io.BytesIO(drawn.pdf())).pages[0]
@@ -137,7 +109,7 @@ def test_letters_of_a_pdf_are_text_in_fonts_that_lay_nothing_out(frames) -> None
     assert fonts
 
 
-@pytest.mark.parametrize("figure", ["subfields", "failures-gallery"])
+@pytest.mark.parametrize("figure", ["paper", "gallery"])
 def test_few_colours_keep_what_a_colour_says(figure: str) -> None:
     """Of at most 256 colours: none is far from the one that was drawn, and paper stays white."""
     drawn = large(figure)
@@ -152,43 +124,29 @@ def test_few_colours_keep_what_a_colour_says(figure: str) -> None:
     assert (few[0, 0] == 255).all()
 
 
-def test_simulated_is_marked_once_and_only_where_asked(frames) -> None:
-    drawn = make(frames, "leaderboard", 2, ("overall",))
+def test_simulated_is_marked_once_and_only_where_asked() -> None:
+    drawn = draw("leaderboard", shown("leaderboard"))
     assert "SIMULATED" not in " ".join(text.get_text() for text in drawn.texts)
     height = drawn.get_figheight()
     mark_simulated(drawn)
     mark_simulated(drawn)
     assert [text.get_text() for text in drawn.texts].count("SIMULATED DATA") == 1
     assert drawn.get_figheight() > height
-    late = make(frames, "leaderboard", 2, ("overall",))
+    late = draw("leaderboard", shown("leaderboard"))
     late.png()
     with pytest.raises(ValueError, match="mark it first"):
         mark_simulated(late)
 
 
-@pytest.mark.filterwarnings("error")
-def test_hostile_names_are_drawn_as_text(frames, flaws: Callable[[Figure], list[str]]) -> None:
-    parts = [
-        leaderboard(leading(frames.accuracy(HOSTILE, ["overall", "$d$"]))),
-        accuracies.subfields(frames.accuracy(HOSTILE, ["overall"], HOSTILE), dimension="overall"),
-        agreement.pairs(frames.pairs(HOSTILE[:6], ["$"]), dimension="$"),
-        composition.kinds(frames.composition(HOSTILE)),
-        composition.subfields(frames.composition(HOSTILE, by="dataset"), by="dataset"),
-        gallery.cards(
-            frames.cards(1, "../../etc/passwd").assign(question=HOSTILE[1] + HOSTILE[0], case_id=HOSTILE[6]), images={}
-        ),
-    ]
-    for drawn in parts:
-        drawn.png()
-        assert drawn.png()
-        assert b"\0" not in drawn.svg()
-        assert not [flaw for flaw in flaws(drawn) if "leaves the canvas" in flaw]
+def test_hostile_text_of_a_gallery_is_drawn_as_text() -> None:
+    hostile = cards_of(1).assign(question="<script>alert(1)</script>$x_1^2$", case_id="x" * 300, images=[["../../etc"]])
+    assert gallery.cards(hostile, images={}).png()
 
 
-def test_dollars_are_not_formulas(frames) -> None:
-    plain = leaderboard(leading(frames.accuracy(["$x$"], ["overall"])))
+def test_dollars_are_not_formulas() -> None:
+    plain = draw("leaderboard", shown("leaderboard").replace({"judge": {"j1": "$x$"}}), ["$x$"])
     plain.draw_without_rendering()
-    tick = plain.axes[0].get_yticklabels()[0]
+    [tick] = [tick for tick in plain.axes[0].get_yticklabels() if "x" in tick.get_text() and "$" in tick.get_text()]
     assert tick.get_text() == r"\$x\$"
     assert tick._preprocess_math(tick.get_text()) == ("$x$", False)
 
@@ -204,3 +162,32 @@ def test_colours_keep_their_meaning_apart() -> None:
     seen = {name: deuteranopia @ value for name, value in linear.items()}
     for (first, one), (second, other) in combinations(seen.items(), 2):
         assert np.linalg.norm(one - other) > 0.05, (first, second)
+
+
+def test_ink_can_be_read() -> None:
+    assert ink_on((1, 1, 1)) == "black"
+    assert ink_on((0, 0, 0.3)) == "white"
+
+
+@pytest.mark.parametrize(
+    ("limits", "signed", "texts"),
+    [((0.78, 0.93), False, ["80", "85", "90"]),
+     ((-0.012, 0.011), True, ["\u22121", "\u22120.5", "0", "+0.5", "+1"]),
+     ((0.0, 1.0), False, ["0", "20", "40", "60", "80", "100"])],
+)  # fmt: skip
+def test_ticks_of_percentages_are_written_as_they_stand(
+    limits: tuple[float, float], signed: bool, texts: list[str]
+) -> None:
+    figure = canvas(3, 2)
+    axes = figure.subplots()
+    axes.set_xlim(*limits)
+    percent_axis(axes.xaxis, 7, signed=signed)
+    low, high = limits
+    ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+    assert [axes.xaxis.get_major_formatter()(tick) for tick in ticks] == texts
+
+
+def test_the_letters_of_an_svg_are_text() -> None:
+    drawn = canvas(2, 1)
+    drawn.text(0.5, 0.5, "accuracy of judge & annotator")
+    assert "accuracy of judge &amp; annotator" in drawn.svg().decode("utf-8")

@@ -5,80 +5,71 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mrb_lib.figures.probes import probe_profile, probe_severity
 from mrb_lib.tables.errors import NotApplicable
+from tests.figures.read import beside_others, copied, draw, of, shown
+
+STEPS = ("changed", "changed_low", "changed_high")
 
 
 def rows() -> pd.DataFrame:
-    out = [
-        {"part": "probe", "dimension": "overall", "judge": judge, "probe": probe, "severity": step,
-         "expected": expected, "group": None, "changed": 0.1 * step,
-         "changed_low": 0.1 * step - 0.05, "changed_high": 0.1 * step + 0.05,
-         "kept_expectation": judge != "j1"}
-        for judge in ("j1", "j2")
-        for probe, steps, expected in (("image/removed", 1, "worse"), ("image/blur", 5, "same"))
-        for step in range(1, steps + 1)
-    ]  # fmt: skip
-    unknown = {**out[0], "probe": "their/own", "severity": None, "expected": None, "kept_expectation": None}
-    of_eyes = {**out[0], "subfield": "eye", "changed": 0.9}
-    table = pd.DataFrame([*out, unknown, of_eyes, {**out[0], "dimension": "relevance"}])
-    return table.astype({"severity": "Int64", "kept_expectation": "boolean", "expected": "str"})
+    """Two judges under blur of two steps and without the image; j1 breaks what is expected of it."""
+    made = shown("probe-severity")
+    made = made[made["judge"].isin(["j1", "j2"]) & made["probe"].isin(["image/blur", "image/removed"])].copy()
+    made["kept_expectation"] = made["judge"].ne("j1").astype("boolean")
+    for name, value in zip(STEPS, (0.2, 0.15, 0.25), strict=True):
+        made[name] = value * made["severity"].fillna(1).astype(float)
+    unknown = {"probe": "their/own", "severity": None, "expected": None, "kept_expectation": None}
+    return beside_others(pd.concat([made, copied(made.head(1), "judge", ["j1"]).assign(**unknown)]), changed=0.9)
+
+
+def framed(axes: Axes) -> set[tuple[float, ...]]:
+    return {tuple(np.floor(patch.get_xy())) for patch in axes.patches if patch.get_gid() == "broken"}
+
+
+def names(labels: list[object]) -> list[str]:
+    return [text.get_text() for text in labels]
 
 
 def test_the_profile_shows_the_highest_severity_and_frames_what_is_not_kept() -> None:
-    figure = probe_profile(rows(), dimension="overall")
-    axes = figure.axes[0]
-    assert [text.get_text() for text in axes.get_yticklabels()] == [
-        "image/blur (same)", "image/removed (worse)", "their/own (?)",
-    ]  # fmt: skip
+    axes = draw("probe-profile", rows(), ()).axes[0]
+    assert names(axes.get_yticklabels()) == ["image/blur (same)", "image/removed (worse)", "their/own (?)"]
     written = [text.get_text() for text in axes.texts]
-    assert written[:2] == ["50\n45\u201355"] * 2
+    assert written[:2] == ["40\n30\u201350"] * 2
     assert written.count("n/a") == 1
-    framed = {tuple(np.floor(patch.get_xy())) for patch in axes.patches if patch.get_gid() == "broken"}
-    assert framed == {(0.0, 0.0), (0.0, 1.0)}
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["j1", "j2"]
-
-
-def test_the_judges_of_the_profile_are_in_the_order_of_the_report() -> None:
-    axes = probe_profile(rows(), dimension="overall", judges=["not-probed", "j2", "j1"]).axes[0]
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["j2", "j1"]
-    framed = {tuple(np.floor(patch.get_xy())) for patch in axes.patches if patch.get_gid() == "broken"}
-    assert framed == {(1.0, 0.0), (1.0, 1.0)}
+    assert (names(axes.get_xticklabels()), framed(axes)) == (["j1", "j2"], {(0.0, 0.0), (0.0, 1.0)})
+    turned = draw("probe-profile", rows(), ["not-probed", "j2", "j1"]).axes[0]
+    assert (names(turned.get_xticklabels()), framed(turned)) == (["j2", "j1"], {(1.0, 0.0), (1.0, 1.0)})
 
 
 @pytest.mark.parametrize("n", [2, 12, 45])
 def test_many_judges_have_a_row_each(flaws: Callable[[Figure], list[str]], n: int) -> None:
-    known = rows().query("judge == 'j1'")
-    table = pd.concat([known.assign(judge=f"judge {i} with a long name", changed=i / 50) for i in range(n)])
-    figure = probe_profile(table, dimension="overall")
+    judges = [f"judge {i} with a long name" for i in range(n)]
+    figure = draw("probe-profile", copied(rows(), "judge", judges), judges)
     assert flaws(figure) == []
     axes = figure.axes[0]
     assert axes.get_ylabel().startswith("judge" if n > 12 else "probe")
-    named = axes.get_yticklabels() if n > 12 else axes.get_xticklabels()
-    assert len(named) == n
-    shown = figure.axes[0].collections[0].get_array()
-    assert sorted(np.ma.compressed(shown)) == pytest.approx(sorted([i / 50 for i in range(n)] * 3))
+    assert len(axes.get_yticklabels() if n > 12 else axes.get_xticklabels()) == n
 
 
 def test_severities_are_drawn_as_a_line_a_judge() -> None:
-    figure = probe_severity(rows(), dimension="overall")
-    drawn = [line for line in figure.axes[0].get_lines() if line.get_gid() == "values"]
-    assert len(figure.axes) == 1
+    [axes] = draw("probe-severity", rows()).axes
+    drawn = [line for line in axes.get_lines() if line.get_gid() == "values"]
     assert len(drawn) == 2
     for line in drawn:
-        np.testing.assert_allclose(line.get_ydata(), [0.1, 0.2, 0.3, 0.4, 0.5])
+        np.testing.assert_allclose(line.get_ydata(), [0.2, 0.4])
     with pytest.raises(NotApplicable, match="no probe of these verdicts has several steps"):
-        probe_severity(rows().query("probe == 'image/removed'"), dimension="overall")
+        draw("probe-severity", of(rows(), probe="image/removed"))
 
 
 def test_groups_are_no_steps_and_the_judges_that_follow_severity_most_are_in_colour() -> None:
-    steps = rows().query("probe == 'image/blur' and judge == 'j1' and part == 'probe' and dimension == 'overall'")
     slopes = dict(zip("abcdefgh", (0.02, 0.0, 0.15, 0.1, 0.05, 0.04, 0.03, 0.06), strict=True))
-    judges = pd.concat(steps.assign(judge=name, changed=slope * steps["severity"]) for name, slope in slopes.items())
+    judges = copied(of(rows(), probe="image/blur"), "judge", list(slopes))
+    judges["changed"] = judges["judge"].map(slopes) * judges["severity"].astype(float)
     grouped = judges.assign(probe="question/age", group="25 to 34")
-    figure = probe_severity(pd.concat([judges, grouped]), dimension="overall")
+    figure = draw("probe-severity", pd.concat([judges, grouped]))
     assert [axes.get_title() for axes in figure.axes] == ["image/blur"]
     assert len([line for line in figure.axes[0].get_lines() if line.get_gid() == "values"]) == len(slopes)
     named = {text.get_text() for text in figure.legends[0].get_texts()}

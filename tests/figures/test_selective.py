@@ -1,74 +1,143 @@
-"""What is drawn of selective answering is what the frame says."""
+"""Figures of selective answering and of pairs of judges draw what the frame says."""
+
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
-from mrb_lib.figures.confidence import promised, risk_coverage
-from tests.figures.read import marks, spans
+from mrb_lib.figures.confidence import promised
+from mrb_lib.figures.significance import differences, p_values
+from mrb_lib.figures.style import Paper
+from tests.figures.read import JUDGES, draw, marks, of, shown, spans
 
-
-def rows_and_promises(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
-    generator = np.random.default_rng(seed)
-    curves, promises = [], []
-    for judge in judges:
-        coverage = np.arange(1, 21) / 20
-        risk = 0.3 * coverage * generator.uniform(0.5, 1)
-        curves.append(
-            pd.DataFrame({"judge": judge, "coverage": coverage, "risk": risk}).assign(
-                risk_low=risk * 0.8, risk_high=risk * 1.2
-            )
-        )
-        promises.append((judge, "overall", 0.4, 0.35, 0.45, 0.93, 0.9, 0.95))
-    names = ["judge", "dimension", "coverage", "coverage_low", "coverage_high", "agreement", "low", "high"]
-    return pd.concat(curves, ignore_index=True), pd.DataFrame(promises, columns=names)
+PROMISE = ("agreement", "coverage", "low", "high")
 
 
-def table(curve: pd.DataFrame, guarantee: pd.DataFrame) -> pd.DataFrame:
-    """The table `selective` of these rows, with other promises that are not to be drawn."""
-    level = 0.1 / guarantee["judge"].nunique()
-    other = guarantee.assign(part="guarantee", n=9, delta=level, agreement=0.1, coverage=0.1)
-    parts = [
-        curve.assign(part="curve", dimension="overall"),
-        other.assign(delta=0.05 if level == 0.1 else 0.1),
-        other.assign(subfield="eye"),
-        other.assign(dimension="accuracy"),
-        guarantee.assign(part="guarantee", n=9, delta=level),
-    ]
-    return pd.concat(parts, ignore_index=True)
+def rows() -> pd.DataFrame:
+    """The rows of the full benchmark where j1 is promised something and j2 nothing, with promises not to be drawn."""
+    made = shown("risk-coverage")
+    made = made[made["judge"].isin(JUDGES[:2])]
+    curve, row = of(made, part="curve"), of(made, part="guarantee").iloc[[0]]
+    row = row.assign(delta=0.05, **dict(zip(PROMISE, (0.93, 0.4, 0.9, 0.95), strict=True)))
+    others = [row.assign(delta=0.1), row.assign(subfield="eye"), row.assign(dimension="accuracy")]
+    others = [each.assign(agreement=0.1, coverage=0.1) for each in others]
+    nothing = row.assign(**dict.fromkeys(PROMISE, np.nan))
+    promises = [*others, row, *(each.assign(judge="j2") for each in (*others, nothing))]
+    return pd.concat([curve, *promises], ignore_index=True)
 
 
 def test_curve_band_target_and_promise_are_drawn() -> None:
-    curve, guarantee = rows_and_promises(["alpha", "beta"])
-    guarantee.loc[1, ["coverage", "agreement", "low", "high"]] = np.nan
-    figure = risk_coverage(table(curve, guarantee), dimension="overall", target=0.9)
-    alpha, beta = (next(axes for axes in figure.axes if axes.get_title() == name) for name in ("alpha", "beta"))
-    rows = curve[curve["judge"] == "alpha"]
+    figure = draw("risk-coverage", rows(), JUDGES[:2])
+    first, second = figure.axes
+    curve = of(rows(), part="curve", judge="j1")
     np.testing.assert_array_equal(
-        marks(alpha, "values"), rows.assign(agreement=1 - rows["risk"])[["coverage", "agreement"]]
+        marks(first, "values"), curve.assign(agreement=1 - curve["risk"])[["coverage", "agreement"]]
     )
-    assert marks(alpha, "target")[0, 1] == 0.9
-    np.testing.assert_array_equal(marks(alpha, "promise"), [[0.4, 0.93]])
-    span = spans(alpha, "promise-interval")[0]
+    assert marks(first, "target")[0, 1] == 0.9
+    np.testing.assert_array_equal(marks(first, "promise"), [[0.4, 0.93]])
+    span = spans(first, "promise-interval")[0]
     assert (span[0, 1], span[1, 1]) == (0.9, 0.95)
-    band = next(c for c in alpha.collections if c.get_gid() == "band").get_paths()[0].vertices
-    assert band[:, 1].min() == pytest.approx(1 - rows["risk_high"].max())
-    assert np.isnan(marks(beta, "promise")).all()
-    assert [text.get_text() for text in beta.texts] == ["nothing promised"]
-    turned = risk_coverage(table(curve, guarantee), dimension="overall", judges=["beta", "alpha"])
-    assert [axes.get_title() for axes in turned.axes] == ["beta", "alpha"]
+    band = next(c for c in first.collections if c.get_gid() == "band").get_paths()[0].vertices
+    assert band[:, 1].min() == pytest.approx(1 - curve["risk_high"].max())
+    assert np.isnan(marks(second, "promise")).all()
+    assert [text.get_text() for text in second.texts] == ["nothing promised"]
+    assert [axes.get_title() for axes in draw("risk-coverage", rows(), ["j2", "j1"]).axes] == ["j2", "j1"]
 
 
-@pytest.mark.parametrize("judges", [["alpha"], ["alpha", "beta", "gamma"]])
-def test_a_promise_holds_for_all_judges_together(judges: list[str]) -> None:
-    rows = promised(table(*rows_and_promises(judges)))
-    assert rows["delta"].unique().tolist() == [0.1 / len(judges)]
-    assert rows.loc[rows["dimension"] == "overall", "judge"].tolist() == judges
+@pytest.mark.parametrize("judges", [1, 3])
+def test_a_promise_holds_for_all_judges_together(judges: int) -> None:
+    made = shown("risk-coverage")
+    found = promised(made[made["judge"].isin(JUDGES[:judges])])
+    assert found["delta"].tolist() == pytest.approx([0.1 / judges] * judges)
+    assert found["judge"].tolist() == list(JUDGES[:judges])
 
 
 def test_nothing_promised_anywhere_and_intervals_left_out_still_draw() -> None:
-    curve, guarantee = rows_and_promises(["alpha"])
-    curve[["risk_low", "risk_high"]] = np.nan
-    guarantee[["coverage", "agreement", "low", "high"]] = np.nan
-    figure = risk_coverage(table(curve, guarantee), dimension="overall", target=0.95)
-    assert figure.axes[0].get_ylim()[0] <= 0.7
+    made = rows()
+    made.loc[made["part"] == "guarantee", list(PROMISE)] = np.nan
+    made[["risk_low", "risk_high"]] = np.nan
+    assert draw("risk-coverage", made, JUDGES[:1]).axes[0].get_ylim()[0] <= 0.7
+
+
+def pairs_of(judges: list[str]) -> pd.DataFrame:
+    """Pairs of judges; every fourth is better, worse, equivalent, or neither."""
+    rows = []
+    for number, (first, second) in enumerate(combinations(judges, 2)):
+        kind = number % 4
+        difference, p = (0.1, 0.0001) if kind == 0 else (-0.1, 0.02) if kind == 1 else (0.01, 0.6)
+        rows.append((first, second, difference, difference - 0.04, difference + 0.03, p, kind == 2))
+    columns = ["judge_1", "judge_2", "difference", "low", "high", "p_adjusted", "equivalent"]
+    frame = pd.DataFrame(rows, columns=columns).astype({"equivalent": "boolean"})
+    return frame.assign(part="pair", dimension="overall", subfield=pd.Series(pd.NA, frame.index, dtype="str"))
+
+
+def texts(drawn: Paper, gid: str) -> list[str]:
+    return [text.get_text() for text in drawn.findobj(lambda artist: artist.get_gid() == gid)]
+
+
+def cells(drawn: Paper, judges: list[str]) -> dict[tuple[str, str], float]:
+    """The values of the cells by the judges of the column and of the row, NaN where hatched."""
+    (mesh,) = drawn.findobj(lambda artist: artist.get_gid() == "cells")
+    values = np.ma.filled(mesh.get_array().reshape(len(judges) - 1, -1).astype(float), np.nan)
+    return {(judges[j], judges[i + 1]): values[i, j] for i, j in np.ndindex(values.shape) if j <= i}
+
+
+def test_a_star_stands_where_the_matrix_of_tests_says_significant() -> None:
+    """Not where the interval of one pair leaves out 0, which is not corrected for the number of pairs."""
+    frame = pairs_of(["a", "b", "c"]).assign(low=0.01, high=0.2, p_adjusted=[0.05, 0.06, np.nan])
+    drawn = differences(frame, dimension="overall", judges=["a", "b", "c"])
+    assert texts(drawn, "cell") == ["+10*\n1 to 20", "\u221210\n1 to 20", "+1\n1 to 20"]
+    many = [f"j{i:02d}" for i in range(14)]
+    frame = pairs_of(many).assign(low=0.01, high=0.2)
+    drawn = differences(frame, dimension="overall", judges=many)
+    assert texts(drawn, "cell") == ["\u25cf"] * int(frame["p_adjusted"].le(0.05).sum())
+    (mesh,) = p_values(frame, dimension="overall", judges=many).findobj(lambda artist: artist.get_gid() == "cells")
+    pale = "#f4f4f4"
+    coloured = [to_hex(mesh.cmap(mesh.norm(p))) != pale for p in mesh.get_array().compressed()]
+    assert sum(coloured) == len(texts(drawn, "cell"))
+
+
+def test_a_difference_changes_sign_with_the_order_of_judges_and_an_undefined_one_is_hatched() -> None:
+    frame = pairs_of(["a", "b", "c"]).assign(low=[0.05, -0.2, np.nan], high=[0.2, -0.05, np.nan])
+    frame.loc[2, ["difference", "p_adjusted"]] = np.nan
+    for judges, first in ((["a", "b", "c"], 0.1), (["c", "b", "a"], np.nan)):
+        drawn = differences(frame, dimension="overall", judges=judges)
+        assert cells(drawn, judges)[judges[0], judges[1]] == pytest.approx(first, nan_ok=True)
+        assert texts(drawn, "cell") == ["+10*\n5 to 20", "\u221210*\n\u221220 to \u22125", "n/a"]
+        assert len(texts(p_values(frame, dimension="overall", judges=judges), "cell")) == 3
+        assert len([patch for patch in drawn.axes[0].patches if patch.get_gid() == "not-available"]) == 1
+
+
+def test_equivalence_is_marked_with_and_without_text() -> None:
+    frame = pairs_of(["a", "b", "c"])
+    assert texts(p_values(frame, dimension="overall", judges=["a", "b", "c"]), "cell") == ["<.001", ".020", ".600 ="]
+    untested = frame.assign(equivalent=pd.array([pd.NA] * 3, dtype="boolean"))
+    drawn = p_values(untested, dimension="overall", judges=["a", "b", "c"])
+    assert texts(drawn, "cell") == ["<.001", ".020", ".600"]
+    many = [f"j{i:02d}" for i in range(14)]
+    drawn = p_values(pairs_of(many), dimension="overall", judges=many)
+    assert {text.strip() for text in texts(drawn, "cell")} == {"="}
+
+
+def test_only_all_cases_of_one_dimension_are_drawn_and_only_judges_with_pairs() -> None:
+    frame, judges = pairs_of(["a", "b"]), ["unseen", "b", "a"]
+    others = frame.assign(difference=0.5, p_adjusted=1.0)
+    every = pd.concat([frame, others.assign(dimension="relevance"), others.assign(subfield="lung")])
+    for drawing in (p_values, differences):
+        axes = drawing(every, dimension="overall", judges=judges).axes[0]
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["b"]
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["a"]
+    assert cells(differences(every, dimension="overall", judges=judges), ["b", "a"]) == {("b", "a"): -0.1}
+
+
+def test_macro_stands_beside_micro() -> None:
+    frame = shown("subfields-mean")
+    frame = frame[frame["kind"].eq("judge") & frame["subfield"].isna()].reset_index(drop=True)
+    frame.loc[1, ["macro_accuracy", "macro_accuracy_low", "macro_accuracy_high"]] = np.nan
+    drawn = draw("subfields-mean", frame)
+    for name in ("accuracy", "macro_accuracy"):
+        (line,) = drawn.findobj(lambda artist, name=name: artist.get_gid() == name)
+        assert sorted(line.get_xdata()) == pytest.approx(sorted(frame[name].dropna()))
+    assert texts(drawn, "not-available") == ["n/a"]

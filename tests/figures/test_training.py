@@ -10,14 +10,13 @@ from matplotlib.figure import Figure
 
 from mrb_lib.figures.training import (
     QUANTITIES,
-    changes,
     domain_losses,
-    gains_by_dimension,
     ingredients,
     learning_curve,
     trained_and_tested,
     training_curves,
 )
+from tests.figures.read import beside_others, draw, shown, ticks, titles
 
 LONG = "path:a-tuned-judge-with-a-very-long-name+generative@a-tuned-judge-0123abcd"
 Flaws = Callable[[Figure], list[str]]
@@ -39,22 +38,6 @@ def curves(judges: int = 2, stages: int = 1) -> pd.DataFrame:
                              0.6 + 0.3 * done if measured else np.nan, 3.0))  # fmt: skip
     columns = ["judge", "stage", "step", "epoch", "loss", "accuracy", "consistency", "seconds"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def gains(pairs: int) -> pd.DataFrame:
-    """Two dimensions and a subfield; the Brier score of the last pair is undefined."""
-    values = {"accuracy": 0.15, "consistency": 0.35, "first_rate": -0.21, "brier": -0.12, "longer_rate": 0.12}
-    rows = [
-        {"part": part, "quantity": part, "base": f"base-{i}", "tuned": LONG if i == 0 else f"tuned-{i}",
-         "dimension": dimension, "subfield": subfield, "gain": gain + 0.01 * i + shift}
-        for dimension, subfield, shift in (("overall", None, 0.0), ("overall", "eye", 0.5), ("relevance", None, 0.1))
-        for i in range(pairs)
-        for part, gain in values.items()
-    ]  # fmt: skip
-    table = pd.DataFrame(rows)
-    undefined = (table["part"] == "brier") & (table["base"] == f"base-{pairs - 1}")
-    table["gain"] = table["gain"].mask(undefined)
-    return table.assign(low=table["gain"] - 0.05, high=table["gain"] + 0.05)
 
 
 def learned(*, recipes: int = 1) -> pd.DataFrame:
@@ -120,18 +103,6 @@ def test_a_curve_without_validation_is_the_loss_alone(flaws: Flaws) -> None:
     assert [axes.get_ylabel() for axes in drawn.axes] == ["loss"]
 
 
-@pytest.mark.parametrize("pairs", [1, 3, 12])
-def test_changes_have_a_panel_a_quantity_with_the_difference_of_each_pair(flaws: Flaws, pairs: int) -> None:
-    table = gains(pairs)
-    drawn = changes(table.sample(frac=1, random_state=0), dimension="overall")
-    assert flaws(drawn) == []
-    assert [axes.get_title() for axes in drawn.axes] == list(QUANTITIES.values())
-    here = table[(table["dimension"] == "overall") & table["subfield"].isna()]
-    for axes, part in zip(drawn.axes, QUANTITIES, strict=True):
-        shown = np.concatenate([line.get_xdata() for line in axes.get_lines() if line.get_gid() == "values"])
-        assert sorted(shown) == pytest.approx(sorted(here.loc[here["part"] == part, "gain"].dropna()))
-
-
 def test_ingredients_have_a_row_a_pair_and_name_judges_only_where_the_ingredient_does_not_tell(flaws: Flaws) -> None:
     drawn = ingredients(compared(), dimension="overall")
     assert flaws(drawn) == []
@@ -166,19 +137,20 @@ def test_the_matrix_frames_what_was_left_out_of_training(flaws: Flaws, values: i
     assert len(framed) == values
 
 
-@pytest.mark.parametrize("pairs", [1, 12])
-def test_gains_have_a_panel_a_dimension_and_name_bases_only_where_a_judge_has_several(flaws: Flaws, pairs: int) -> None:
-    table = gains(pairs).query("part == 'accuracy'")
-    drawn = gains_by_dimension(table, dimension="overall")
+def test_gains_have_a_panel_a_dimension_and_name_bases_only_where_a_judge_has_several(flaws: Flaws) -> None:
+    rows = beside_others(shown("training-gains").assign(tuned=LONG))
+    drawn = draw("training-gains", rows)
     assert flaws(drawn) == []
-    assert [axes.get_title() for axes in drawn.axes] == ["Overall", "Relevance"]
-    for axes, dimension in zip(drawn.axes, ("overall", "relevance"), strict=True):
-        own = table[(table["dimension"] == dimension) & table["subfield"].isna()]
-        shown = np.concatenate([line.get_xdata() for line in axes.get_lines() if line.get_gid() == "values"])
-        assert sorted(shown) == pytest.approx(sorted(own["gain"]))
-    twice = pd.concat([table, table.assign(base="another")])
-    names = [text.get_text() for text in gains_by_dimension(twice).axes[0].get_yticklabels()]
-    assert len(names) == 2 * pairs and all("\u2212" in name or "\u2026" in name for name in names)
+    assert titles(drawn) == ["Accuracy", "Overall"] or titles(drawn) == ["Overall", "Accuracy"]
+    twice = pd.concat([rows, rows.assign(base="another")])
+    [[name], names] = (ticks(draw("training-gains", each).axes[0]) for each in (rows, twice))
+    assert "\u2212" not in name and len(names) == 2
+    assert all("\u2212" in each or "\u2026" in each for each in names)
+
+
+def test_changes_have_a_panel_a_quantity() -> None:
+    rows = pd.concat([shown("training-changes").assign(part=part, quantity=part) for part in QUANTITIES])
+    assert titles(draw("training-changes", rows)) == list(QUANTITIES.values())
 
 
 def test_losses_have_a_row_a_domain_and_all_of_them_below_a_line(flaws: Flaws) -> None:

@@ -6,124 +6,102 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mrb_lib.figures import accuracy as accuracies
 from mrb_lib.figures import gallery
-from mrb_lib.figures.accuracy import leaderboard
 from mrb_lib.tables.errors import NotApplicable
-from tests.figures.read import marks, spans, texts
+from tests.figures.read import beside_others, draw, marks, of, shown, spans, texts, ticks
 
-JUDGES = ["alpha", "beta", "gamma"]
+ENDS = ["decisive_accuracy", "decisive_accuracy_low", "decisive_accuracy_high"]
 
 
-def rows(axes: Axes) -> list[str]:
-    return [label.get_text() for label in axes.get_yticklabels()]
+def board() -> pd.DataFrame:
+    """The rows of the leaderboard, on two dimensions."""
+    return beside_others(shown("leaderboard"))
 
 
 def panel(figure: Figure, title: str) -> Axes:
     return next(axes for axes in figure.axes if axes.get_title() == title)
 
 
-def leading(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """As the table `accuracy` has it: the ranking quantity beside the accuracy, judges and one reference."""
-    decisive = {f"decisive_accuracy{end}": accuracy[of] - 0.01 for end, of in
-                (("", "accuracy"), ("_low", "low"), ("_high", "high"))}  # fmt: skip
-    judged = accuracy.assign(kind="judge", **decisive)
-    return pd.concat([judged, judged.head(1).assign(judge="longer response", kind="reference")], ignore_index=True)
-
-
-def test_leaderboard_draws_every_value_and_interval_of_the_ranking_quantity(frames) -> None:
-    accuracy = leading(frames.accuracy(JUDGES, ["accuracy", "overall"]))
-    figure = leaderboard(accuracy, dimension="overall")
+def test_leaderboard_draws_every_value_and_interval_of_the_ranking_quantity() -> None:
+    figure = draw("leaderboard", board())
     for dimension in ("accuracy", "overall"):
         axes = panel(figure, dimension.title())
-        place = dict(zip(rows(figure.axes[0]), axes.get_yticks(), strict=True))
+        place = dict(zip(ticks(figure.axes[0]), axes.get_yticks(), strict=True))
         drawn = {y: x for x, y in marks(axes)}
-        ends = spans(axes)
-        bars = {segment[0, 1]: (segment[0, 0], segment[1, 0]) for segment in ends}
-        for row in accuracy[(accuracy["dimension"] == dimension) & (accuracy["kind"] == "judge")].itertuples():
+        bars = {segment[0, 1]: (segment[0, 0], segment[1, 0]) for segment in spans(axes)}
+        for row in of(board(), dimension=dimension, kind="judge").itertuples():
             assert drawn[place[row.judge]] == row.decisive_accuracy
             assert bars[place[row.judge]] == (row.decisive_accuracy_low, row.decisive_accuracy_high)
         assert any(list(line.get_xdata()) == [0.5, 0.5] for line in axes.lines)
+    order = ticks(draw("leaderboard", board(), ["j3", "j1", "j2"]).axes[0])
+    assert order[-3:] == ["j2", "j1", "j3"] or order[:3] == ["j3", "j1", "j2"], "references are below"
 
 
-def test_leaderboard_of_ratings_draws_accuracy_without_a_line(frames) -> None:
-    accuracy = leading(frames.accuracy(JUDGES, ["overall"])).assign(decisive_accuracy=np.nan)
-    axes = leaderboard(accuracy).axes[0]
-    assert sorted(marks(axes)[:, 0]) == sorted(accuracy.loc[accuracy["kind"] == "judge", "accuracy"])
+def test_leaderboard_of_ratings_draws_accuracy_without_a_line() -> None:
+    rows = shown("leaderboard").assign(**dict.fromkeys(ENDS, np.nan))
+    axes = draw("leaderboard", rows).axes[0]
+    assert sorted(marks(axes)[:, 0]) == sorted(of(rows, kind="judge")["accuracy"])
     assert not any(list(line.get_xdata()) == [0.5, 0.5] for line in axes.lines)
 
 
-def test_leaderboard_keeps_the_order_of_the_report_and_references_below(frames) -> None:
-    accuracy = leading(frames.accuracy(JUDGES, ["overall"]))
-    axes = leaderboard(accuracy, judges=["gamma", "alpha", "beta"]).axes[0]
-    shown = sorted(zip(axes.get_yticks(), rows(axes), strict=True))
-    assert [name for _, name in shown] == ["gamma", "alpha", "beta", "longer response"]
-
-
-def test_a_missing_value_is_drawn_as_missing(frames) -> None:
-    accuracy = leading(frames.accuracy(JUDGES, ["overall"]))
-    accuracy.loc[1, ["decisive_accuracy", "decisive_accuracy_low", "decisive_accuracy_high"]] = np.nan
-    axes = leaderboard(accuracy).axes[0]
-    assert len(marks(axes)) == 2
-    assert texts(axes) == ["n/a"]
+def test_a_missing_value_or_interval_is_drawn_as_missing() -> None:
+    judged = of(shown("leaderboard"), kind="judge").reset_index(drop=True)
+    judged.loc[1, ENDS] = np.nan
+    axes = draw("leaderboard", judged).axes[0]
+    assert (len(marks(axes)), texts(axes)) == (2, ["n/a"])
     assert 0 not in marks(axes)[:, 0]
+    axes = draw("leaderboard", judged.assign(**dict.fromkeys(ENDS[1:], np.nan))).axes[0]
+    assert (len(marks(axes)), spans(axes)) == (2, [])
+    unasked = of(board(), kind="judge").iloc[:-1]
+    assert texts(panel(draw("leaderboard", unasked), "Accuracy")) == ["n/a"], "not asked about a dimension"
 
 
-def test_a_judge_that_was_not_asked_about_a_dimension_is_missing_there(frames) -> None:
-    accuracy = leading(frames.accuracy(JUDGES, ["accuracy", "overall"])).iloc[1:]
-    drawn = panel(leaderboard(accuracy[accuracy["kind"] == "judge"]), "Accuracy")
-    assert texts(drawn) == ["n/a"]
-
-
-def test_a_value_without_interval_is_drawn_without_one(frames) -> None:
-    accuracy = leading(frames.accuracy(JUDGES, ["overall"]))
-    accuracy = accuracy.assign(decisive_accuracy_low=np.nan, decisive_accuracy_high=np.nan)
-    axes = leaderboard(accuracy).axes[0]
-    assert len(marks(axes)) == 3
-    assert not spans(axes)
-
-
-def best_first(accuracy: pd.DataFrame) -> list[str]:
-    return accuracy[accuracy["subfield"].isna()].sort_values("accuracy", ascending=False)["judge"].tolist()
-
-
-def test_heatmap_cells_hold_the_values(frames) -> None:
-    organs = ["brain", "lung", "oral_cavity"]
-    accuracy = frames.accuracy(JUDGES, ["overall"], organs)
-    gone = (accuracy["judge"] == "beta") & (accuracy["subfield"] == "lung")
-    accuracy.loc[gone, ["accuracy", "low", "high"]] = np.nan
-    axes = accuracies.subfields(accuracy, dimension="overall").axes[0]
+def test_heatmap_cells_hold_the_values_and_heads_their_numbers_of_cases() -> None:
+    rows = shown("subfields").replace({"subfield": {"lung": "oral_cavity"}})
+    rows = rows[rows["kind"].eq("judge")].reset_index(drop=True)
+    gone = rows["judge"].eq("j2") & rows["subfield"].eq("oral_cavity")
+    rows.loc[gone, ["accuracy", "low", "high"]] = np.nan
+    rows["n"] = rows["n"].astype(float).mask(gone, 5)
+    axes = draw("subfields", rows).axes[0]
     mesh = next(c for c in axes.collections if c.get_gid() == "cells")
-    drawn = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(3, 3)
-    expected = accuracy.pivot(index="judge", columns="subfield", values="accuracy").loc[best_first(accuracy), organs]
+    drawn = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(3, 2)
+    expected = rows.pivot(index="judge", columns="subfield", values="accuracy").loc[ticks(axes), ["eye", "oral_cavity"]]
     np.testing.assert_array_equal(drawn, expected)
     assert len([patch for patch in axes.patches if patch.get_gid() == "not-available"]) == 1
     cells = texts(axes, "cell")
     assert cells.count("n/a") == 1
-    best = accuracy["judge"] == best_first(accuracy)[0]
-    first = accuracy[best & accuracy["subfield"].notna()].iloc[0]
+    first = of(rows, judge=ticks(axes)[0], subfield="eye").iloc[0]
     assert cells[0] == f"{100 * first.accuracy:.0f}\n{100 * first.low:.0f}\u2013{100 * first.high:.0f}"
-    assert [label.get_text().split("\n")[0] for label in axes.get_xticklabels()] == ["Brain", "Lung", "Oral cavity"]
+    n = rows.groupby("subfield")["n"].max()
+    heads = [f"Eye\nn = {n['eye']:.0f}", f"Oral cavity\nn = 5\u2013{n['oral_cavity']:.0f}"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == heads
 
 
-def test_heatmap_says_where_judges_were_scored_on_different_numbers_of_cases(frames) -> None:
-    accuracy = frames.accuracy(JUDGES, ["overall"], ["brain", "eye", "lung"])
-    accuracy["n"] = [9, 5, np.nan, 7, 9, 5, np.nan, 8, 9, 5, np.nan, 6]
-    axes = accuracies.subfields(accuracy, dimension="overall").axes[0]
-    heads = [label.get_text().split("\n")[1] for label in axes.get_xticklabels()]
-    assert heads == ["n = 5", "n = 0", "n = 6\u20138"]
+def cards_of(count: int) -> pd.DataFrame:
+    """Cases with responses of some length, and the counts of their judges' choices."""
+    return pd.DataFrame(
+        {
+            "case_id": [f"case-{i:04d}" for i in range(count)],
+            "question": "Axial CT of the chest: which side shows the larger effusion, how many nodules?",
+            "response_a": "There is a large left pleural effusion with two nodules in the right upper lobe, " * 2,
+            "response_b": "The image shows no abnormality; clinical correlation is recommended. " * 3,
+            "images": [["x.png"]] * count, "organ": "lung", "gold": np.resize(["A", "B", "tie"], count),
+            "votes_gold": 2, "n_annotators": 3, "n_judges": 4, "A": np.resize([1, 4, 2], count), "B": 5, "tie": 1,
+            "none": 0,
+        }
+    )  # fmt: skip
 
 
-def test_gallery_says_when_an_image_cannot_be_shown(frames) -> None:
-    cards = frames.cards(3, "x.png")
+def test_gallery_says_when_an_image_cannot_be_shown() -> None:
+    cards = cards_of(3)
     cards["images"] = [["gone.png"], ["broken.png"], []]
     figure = gallery.cards(cards, images={"broken.png": b"not an image"})
     said = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert {"image file missing", "image unreadable", "no image"} <= set(said)
 
 
-def test_gallery_draws_the_verdicts_and_the_gold_label(frames) -> None:
-    cards = frames.cards(2, "x.png").assign(tie=0, images=[[], []], organ=None)
+def test_gallery_draws_the_verdicts_and_the_gold_label() -> None:
+    cards = cards_of(2).assign(tie=0, images=[[], []], organ=None)
     figure = gallery.cards(cards, images={})
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == ["A", "B", "gold label"]  # no tie, and no verdict without a choice
@@ -137,8 +115,8 @@ def test_gallery_draws_the_verdicts_and_the_gold_label(frames) -> None:
     assert any("(the only label)" in text.get_text() for text in only.axes[1].texts)
 
 
-def test_gallery_cuts_a_text_visibly_or_not_at_all(frames, flaws) -> None:
-    cards = frames.cards(2, "x.png").assign(
+def test_gallery_cuts_a_text_visibly_or_not_at_all(flaws) -> None:
+    cards = cards_of(2).assign(
         response_a=["A short answer.", "Many words " * 200], response_b="WIDE CAPITALS MMM " * 40
     )
     figure = gallery.cards(cards, images={})
@@ -150,8 +128,8 @@ def test_gallery_cuts_a_text_visibly_or_not_at_all(frames, flaws) -> None:
 
 
 @pytest.mark.parametrize("lacking", ["response_b", "A"])
-def test_gallery_of_cases_that_are_no_pairs_does_not_apply(frames, lacking: str) -> None:
-    cards = frames.cards(2, "x.png")
+def test_gallery_of_cases_that_are_no_pairs_does_not_apply(lacking: str) -> None:
+    cards = cards_of(2)
     with pytest.raises(NotApplicable, match="two responses"):
         gallery.cards(cards.drop(columns=lacking), images={})
     with pytest.raises(NotApplicable, match="two responses"):

@@ -1,6 +1,7 @@
 """Figures of the full benchmark draw, beside the value that they show, all else that their rows say."""
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -8,28 +9,14 @@ import pytest
 from matplotlib.figure import Figure
 
 from mrb_lib.figures import adjudication, ceiling, jury, transfer
+from mrb_lib.figures import gold as plots
 from mrb_lib.figures.lettering import labels
+from mrb_lib.figures.style import Paper
 from mrb_lib.figures.transfer import MOST_FORESTS
 from mrb_lib.tables.errors import NotApplicable
-from tests.figures.read import JUDGES, draw, marks, shown, spans, texts, ticks, titles
+from tests.figures.read import JUDGES, beside_others, copied, draw, marks, of, shown, spans, texts, ticks, titles
 
 Flaws = Callable[[Figure], list[str]]
-
-
-def of(rows: pd.DataFrame, **values: object) -> pd.DataFrame:
-    for name, value in values.items():
-        rows = rows[rows[name] == value]
-    return rows
-
-
-def beside_others(rows: pd.DataFrame, **changed: object) -> pd.DataFrame:
-    """The rows, and others of another dimension that are not to be drawn."""
-    return pd.concat([rows, rows.assign(dimension="accuracy", **changed)], ignore_index=True)
-
-
-def copied(rows: pd.DataFrame, column: str, names: list[str]) -> pd.DataFrame:
-    """The rows of j1 once under each name, of the judge or of another column."""
-    return pd.concat([of(rows, judge="j1").assign(**{column: name}) for name in names], ignore_index=True)
 
 
 def test_moves_draw_both_accuracies_the_difference_and_the_ranks() -> None:
@@ -284,3 +271,136 @@ def test_effects_are_named_by_their_terms_and_an_intercept_is_left_out() -> None
     [axes] = draw("models-effects", pd.concat([rows, intercept], ignore_index=True)).axes
     assert {"Judge", "Subfield", "Eye", "gold response shown first"} <= set(ticks(axes))
     assert "intercept" not in ticks(axes) and 0.777 not in marks(axes)
+
+
+def test_judges_and_cases_share_a_scale() -> None:
+    rows = shown("models-difficulty")
+    rows.loc[rows.index[rows["part"] == "case"][0], "difficulty"] = np.nan
+    cases, judges = of(rows, part="case"), of(rows, part="judge").sort_values("ability", ascending=False)
+    n = int(cases["difficulty"].notna().sum())
+    above, below = draw("models-difficulty", beside_others(rows, ability=99.0), ()).axes
+    assert above.get_xlim() == below.get_xlim()
+    assert sum(patch.get_height() for patch in above.patches) == n
+    assert f"{n} cases, {len(cases) - n} n/a" in above.get_title()
+    np.testing.assert_allclose(marks(below)[:, 0], judges["ability"])
+    assert ticks(below) == judges["judge"].tolist()
+    assert below.get_ylim()[0] > below.get_ylim()[1]
+    assert ticks(draw("models-difficulty", rows, ["j3", "z", "j1", "j2"]).axes[1]) == ["j3", "j1", "j2"]
+
+
+def test_every_case_is_a_point_coloured_by_suspicion() -> None:
+    rows = shown("models-suspicion").dropna(subset=["suspicion", "discrimination"]).sort_values("suspicion")
+    drawn = draw("models-suspicion", rows)
+    points = next(c for c in drawn.axes[0].collections if c.get_gid() == "cases")
+    np.testing.assert_allclose(points.get_offsets(), rows[["accuracy", "discrimination"]])
+    np.testing.assert_allclose(points.get_array(), rows["suspicion"])
+    assert (np.diff(points.get_sizes()) >= 0).all() and np.ptp(points.get_sizes()) > 0
+    assert [names for names, _ in drawn.boxes()] == [{"row": "suspect"}]
+
+
+def test_a_cell_holds_delta_class_and_significance() -> None:
+    rows = of(shown("models-dif"), judge="j1", subfield="eye")
+    rows = pd.concat([rows.assign(judge=judge, subfield=part) for judge in ("a", "b") for part in ("eye", "lung")])
+    rows = rows.assign(ets_delta=[-2.3, 0.04, np.nan, 1.2], ets_class=["C", "A", None, "B"])
+    rows["p_adjusted"] = [0.01, 0.9, np.nan, 0.2]
+    axes = draw("models-dif", beside_others(rows, ets_delta=9.0), ()).axes[0]
+    drawn = [text for text in axes.texts if text.get_gid() == "cell"]
+    cells = [text.get_text() for text in sorted(drawn, key=lambda text: text.get_position()[::-1])]
+    assert cells == ["\u22122.3 C*", "0.0", "n/a", "+1.2 B"] and len(texts(axes, "cell")) == 4
+    mesh = next(c for c in axes.collections if c.get_gid() == "cells")
+    assert mesh.norm.vcenter == 0
+    assert 2.3 <= mesh.norm.vmax == -mesh.norm.vmin < 9
+    assert ticks(draw("models-dif", rows, ["b", "z", "a"]).axes[0]) == ["b", "a"]
+
+
+def test_both_intervals_and_the_truth_are_drawn_of_the_judges_that_help_most() -> None:
+    rows = shown("ppi-win-rates")
+    rows["expected_label_saving"] = rows["judge"].map({"j1": 0.1, "j2": 0.3, "j3": 0.5})
+    rows["full_estimate"] = rows["responder"].map({"j1": 0.2, "m2": 0.9, "m3": np.nan})
+    other = rows.assign(part="estimate", expected_label_saving=1 - rows["expected_label_saving"])
+    figure = draw("ppi-win-rates", pd.concat([other, rows], ignore_index=True))
+    assert [axes.get_title() for axes in figure.axes] == ["j3", "j2"]
+    axes, own = figure.axes[0], of(rows, judge="j3").dropna(subset="responder").set_index("responder")
+    assert ticks(axes) == ["m2", "j1", "m3"]
+    own = own.loc[["m2", "j1", "m3"]]
+    for gid, column in (("estimates", "estimate"), ("classical", "classical_estimate"), ("full", "full_estimate")):
+        points = marks(axes, gid)
+        np.testing.assert_allclose(points[np.argsort(points[:, 1]), 0], own[column])
+    ends = sorted((span[0, 0], span[1, 0]) for span in spans(axes, "classical-intervals"))
+    np.testing.assert_allclose(ends, sorted(own[["classical_low", "classical_high"]].to_numpy().tolist()))
+
+
+def test_every_strength_and_interval_is_drawn_beside_the_annotators() -> None:
+    rows = shown("responder-strengths")
+    figure = draw("responder-strengths", rows, ["j3", "unseen", "j1"])
+    strengths = of(rows, part="strength")
+    gold = of(strengths, source="gold").sort_values("strength", ascending=False)
+    assert ticks(figure.axes[0]) == gold["responder"].tolist()
+    for axes, judge in zip(figure.axes, ["j3", "j1"], strict=True):
+        assert axes.get_title() == judge
+        own = of(strengths, judge=judge).set_index("responder").loc[gold["responder"]]
+        for gid, expected in (("annotators", gold), ("judge", own)):
+            points = marks(axes, gid)
+            np.testing.assert_allclose(points[np.argsort(points[:, 1]), 0], expected["strength"])
+            found = sorted((span[0, 1], span[0, 0], span[1, 0]) for span in spans(axes, f"{gid}-intervals"))
+            np.testing.assert_allclose([item[1:] for item in found], expected[["low", "high"]])
+        assert axes.get_xscale() == "log"
+
+
+def test_confusions_are_the_frame_and_more_labels_leave_the_intervals_out() -> None:
+    rows = shown("gold-confusion")
+    ends = ["probability", "probability_low", "probability_high"]
+    first = rows["annotator"].eq("a") & rows["part"].eq("confusion")
+    rows.loc[first & rows["gold"].eq("tie"), ends] = np.nan
+    cells = texts(draw("gold-confusion", beside_others(rows, probability=0.5)).axes[0], "cell")
+    assert cells[6:] == ["n/a"] * 3
+    assert cells[:6] == [
+        f"{round(100 * p)}\n{round(100 * low)} to {round(100 * high)}"
+        for p, low, high in rows.loc[first, ends].iloc[:6].itertuples(index=False)
+    ]
+    one = rows[first].head(1)
+    graded = [one.assign(gold=gold, label=label) for gold, label in product("12345", repeat=2)]
+    drawn = draw("gold-confusion", pd.concat([rows[~first & rows["annotator"].eq("a")], *graded])).axes[0]
+    assert len(texts(drawn, "cell")) == 25 and all("to" not in text for text in texts(drawn, "cell"))
+
+
+def test_of_many_annotators_those_with_the_most_annotations_are_drawn() -> None:
+    one = of(shown("gold-confusion"), annotator="a")
+    people = [f"p{i:02d}" for i in range(12)]
+    figure = draw("gold-confusion", pd.concat([one.assign(annotator=who, n=100 - i) for i, who in enumerate(people)]))
+    assert [axes.get_title() for axes in figure.axes if axes.get_title()] == people[: plots.MOST_MATRICES]
+
+
+@pytest.mark.parametrize("n", [1, 11])
+def test_ranks_are_the_frame_in_the_order_of_the_report(n: int, flaws: Callable[[Paper], list[str]]) -> None:
+    rows = shown("gold-ranks")
+    judged = of(rows, part="rule")
+    every = [judged.assign(judge=judged["judge"] + f" {i}" * (n > 1)) for i in range(n)]
+    rows = pd.concat([of(rows, part="ranking"), *every], ignore_index=True)
+    order = list(dict.fromkeys(rows["judge"].dropna()))[::-1]
+    figure = draw("gold-ranks", beside_others(rows, rank=1), [*order, "another"])
+    axes, rules = figure.axes[0], list(dict.fromkeys(judged["rule"]))
+    assert ticks(axes) == labels(order, 28)
+    own = of(rows, part="rule").set_index(["judge", "rule"])["rank"]
+    drawn = [rule for rule in rules if own.xs(rule, level="rule").notna().any()]
+    assert texts(axes, "cell") == [str(own[judge, rule]) for judge in order for rule in drawn]
+    moved = np.asarray(axes.collections[0].get_array(), dtype=float).reshape(len(order), len(drawn))
+    assert moved[0].tolist() == [own[order[0], "majority"] - own[order[0], rule] for rule in drawn]
+    taus = of(rows, part="ranking").set_index("rule")["kendall_tau"]
+    named = [text.get_text().split("\n")[1] for text in axes.get_xticklabels()]
+    assert named == [f"\u03c4 = {taus[rule]:.2f}" if pd.notna(taus[rule]) else "\u03c4 = n/a" for rule in drawn]
+    assert flaws(figure) == []
+
+
+def test_judges_without_an_order_stand_from_the_best_and_one_without_a_rank_is_marked() -> None:
+    rows = shown("gold-ranks")
+    majority = of(rows, part="rule", rule="majority").sort_values("rank")
+    assert ticks(draw("gold-ranks", rows, ()).axes[0]) == majority["judge"].tolist()
+    gone = rows["judge"].eq(JUDGES[0]) & rows["rule"].eq("posterior")
+    rows.loc[gone, ["rank", "accuracy"]] = [pd.NA, np.nan]
+    assert "n/a" in texts(draw("gold-ranks", rows).axes[0], "cell")
+
+
+def test_one_judge_has_no_rank() -> None:
+    with pytest.raises(NotApplicable, match="one judge"):
+        draw("gold-ranks", of(shown("gold-ranks"), judge="j1"))

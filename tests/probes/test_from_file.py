@@ -23,7 +23,7 @@ def _probed(path: Path) -> Callable[[str], Case | str]:
     return lambda case_id: Probing(CASES, files={name: one}).probed(case_id, ProbeId(name))
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet", ".xlsx"])
 def test_a_file_replaces_what_it_holds(tmp_path: Path, suffix: str) -> None:
     path, rows = (
         tmp_path / f"mine_1{suffix}",
@@ -35,7 +35,7 @@ def test_a_file_replaces_what_it_holds(tmp_path: Path, suffix: str) -> None:
     elif suffix == ".jsonl":
         path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     else:
-        frame.to_parquet(path)
+        (frame.to_parquet if suffix == ".parquet" else frame.to_excel)(path, index=False)
     made = probe_from_file(path)
     assert (made.probe.name, made.probe.changes, made.probe.expected) == ("question/file-mine_1", "question", "same")
     assert made.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
@@ -81,7 +81,7 @@ def test_verdicts_of_a_file_that_is_not_at_hand_should_be_the_same() -> None:
     ("name", "content", "match"),
     [
         ("a b.csv", b"case_id,question\nc,x\n", "name it by letters"),
-        ("a.txt", b"case_id,question\nc,x\n", "is no .csv"),
+        ("a.doc", b"case_id,question\nc,x\n", "is no file of .csv"),
         ("a.csv", b"question\nx\n", "an id in every row"),
         ("a.csv", b"case_id,text\nc,x\n", "needs a column question"),
         ("a.csv", b"case_id,question\nc,x\nc,y\n", "'c' has more than one row"),

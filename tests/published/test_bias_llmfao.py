@@ -1,7 +1,6 @@
 """LLMFAO: two judges of the GPT family on 59 responders, among them GPT 4 itself (D. Ustalov); against statsmodels."""
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,17 +8,16 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import t as student
 
-from mrb_lib.benchmarks.formats.published import read_llmfao
+from mrb_lib.benchmarks.formats import Imported
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.methods.response_traits import family_of
 from tests.stats.small_tables import bias
 
 
 @pytest.fixture(scope="module")
-def data(reference_data: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def data(llmfao: Imported) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table, and one row a judge and case made with pandas alone."""
-    imported = read_llmfao(reference_data / "llmfao")
-    cases, verdicts, labels = imported.benchmark.cases, imported.verdicts, gold(imported.benchmark)
+    cases, verdicts, labels = llmfao.benchmark.cases, llmfao.verdicts, gold(llmfao.benchmark)
     table = bias(verdicts, labels, cases, policy="official", cluster="case_id")
     rows = verdicts.merge(labels[["case_id", "choice"]].rename(columns={"choice": "gold"}), on="case_id", how="left")
     rows = rows.merge(cases[["case_id", "response_a", "response_b", "model_a", "model_b"]], on="case_id")

@@ -9,7 +9,6 @@ null verdicts as equal and every item as presented, which the test adds back.
 import json
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.formats.base import Imported
@@ -90,12 +89,3 @@ def test_consistency(imported: Imported, published: dict[str, dict[str, float]])
             assert kappa == pytest.approx(values["kappa_agreement"], abs=1e-6), judge
             compared += 1
     assert compared > N_EVALUATORS / 2
-
-
-def test_consensus_labels_give_no_agreement(imported: Imported) -> None:
-    for name in ("agreement", "ceiling"):
-        rows = analyze(imported.benchmark, None, name)
-        assert rows["reason"].tolist() == ["only consensus labels are published"]
-        numbers = rows.select_dtypes("float")
-        assert isinstance(numbers, pd.DataFrame)
-        assert numbers.isna().all(axis=None)

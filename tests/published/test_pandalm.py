@@ -4,54 +4,37 @@ The literals are the recomputed values of the reference folder's truths, which a
 with the published ones to the digits that were published.
 """
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.formats.base import Imported
-from mrb_lib.benchmarks.formats.published import read_pandalm
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analyze import analyze
 
 EXACT = 1e-6
 
 
-@pytest.fixture(scope="module")
-def imported(reference_data: Path) -> Imported:
-    return read_pandalm(reference_data / "pandalm")
+def table(pandalm: Imported, name: str, **options: object) -> pd.DataFrame:
+    return analyze(pandalm.benchmark, pandalm.verdicts, name, **options)
 
 
-@pytest.fixture(scope="module")
-def as_tie(reference_data: Path) -> Imported:
-    return read_pandalm(reference_data / "pandalm", unparsed_as_tie=True)
+AGREEMENT = {
+    "percent_agreement": (0.91992, 0.9059, 0.9333), "cohen_kappa": (0.864209, 0.8405, 0.8865),
+    "fleiss_kappa": (0.864175, 0.8404, 0.8864), "krippendorff_alpha": (0.864221, 0.8405, 0.8865),
+    "gwet_ac1": (0.886445, 0.8664, 0.9057),
+}  # fmt: skip
 
 
-def table(imported: Imported, name: str, **options: object) -> pd.DataFrame:
-    return analyze(imported.benchmark, imported.verdicts, name, **options)
+def test_agreement(pandalm: Imported) -> None:
+    row = table(pandalm, "agreement", cluster="case_id").iloc[0]
+    assert (row["n_cases"], row["n_annotators"]) == (999, 3)
+    for name, (value, low, high) in AGREEMENT.items():
+        assert row[name] == pytest.approx(value, abs=EXACT), name
+        assert [row[f"{name}_low"], row[f"{name}_high"]] == pytest.approx([low, high], abs=0.01), name
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "low", "high"),
-    [
-        ("percent_agreement", 0.91992, 0.9059, 0.9333),
-        ("cohen_kappa", 0.864209, 0.8405, 0.8865),
-        ("fleiss_kappa", 0.864175, 0.8404, 0.8864),
-        ("krippendorff_alpha", 0.864221, 0.8405, 0.8865),
-        ("gwet_ac1", 0.886445, 0.8664, 0.9057),
-    ],
-)
-def test_agreement(imported: Imported, name: str, value: float, low: float, high: float) -> None:
-    row = table(imported, "agreement", cluster="case_id").iloc[0]
-    assert row["n_cases"] == 999
-    assert row["n_annotators"] == 3
-    assert row[name] == pytest.approx(value, abs=EXACT)
-    assert row[f"{name}_low"] == pytest.approx(low, abs=0.01)
-    assert row[f"{name}_high"] == pytest.approx(high, abs=0.01)
-
-
-def test_annotator_pairs(imported: Imported) -> None:
-    rows = table(imported, "agreement").set_index(["annotator_1", "annotator_2"])["cohen_kappa"]
+def test_annotator_pairs(pandalm: Imported) -> None:
+    rows = table(pandalm, "agreement").set_index(["annotator_1", "annotator_2"])["cohen_kappa"]
     assert rows["annotator1", "annotator2"] == pytest.approx(0.852023, abs=EXACT)
     assert rows["annotator1", "annotator3"] == pytest.approx(0.878944, abs=EXACT)
     assert rows["annotator2", "annotator3"] == pytest.approx(0.861661, abs=EXACT)
@@ -64,16 +47,16 @@ def test_annotator_pairs(imported: Imported) -> None:
         ("pandalm-7b", (0.667668, 0.573831, 0.574969, 0.574305, 0.435355)),
     ],
 )
-def test_accuracy_with_unparsed_read_as_tie(as_tie: Imported, judge: str, expected: tuple[float, ...]) -> None:
-    row = table(as_tie, "accuracy", policy="official").set_index("judge").loc[judge]
+def test_accuracy_with_unparsed_read_as_tie(pandalm_as_tie: Imported, judge: str, expected: tuple[float, ...]) -> None:
+    row = table(pandalm_as_tie, "accuracy", policy="official").set_index("judge").loc[judge]
     assert (row["n"], row["n_excluded"], row["coverage"]) == (999, 0, 1.0)
     assert row["accuracy"] == pytest.approx(expected[0], abs=EXACT)
     names = ["exact_accuracy", "precision_macro", "recall_macro", "f1_macro", "cohen_kappa"]
     assert tuple(row[names]) == pytest.approx(expected, abs=EXACT)
 
 
-def test_accuracy_with_unparsed_dropped_or_wrong(imported: Imported) -> None:
-    row = table(imported, "accuracy", policy="official").set_index("judge").loc["gpt-3.5-turbo"]
+def test_accuracy_with_unparsed_dropped_or_wrong(pandalm: Imported) -> None:
+    row = table(pandalm, "accuracy", policy="official").set_index("judge").loc["gpt-3.5-turbo"]
     assert row["accuracy"] == pytest.approx(0.697698, abs=EXACT)
     assert row["coverage"] == pytest.approx(974 / 999)
     names = ["exact_accuracy", "precision_macro", "recall_macro", "f1_macro", "cohen_kappa"]
@@ -81,18 +64,18 @@ def test_accuracy_with_unparsed_dropped_or_wrong(imported: Imported) -> None:
     assert tuple(row[names]) == pytest.approx(expected, abs=EXACT)
 
 
-def test_the_unanimous_cases(as_tie: Imported) -> None:
+def test_the_unanimous_cases(pandalm_as_tie: Imported) -> None:
     """879 unanimous, 120 two to one, none split three ways; majority labels tie 105, first 422, second 472."""
-    unanimous = table(as_tie, "accuracy", gold="unanimous", resamples=0)
+    unanimous = table(pandalm_as_tie, "accuracy", gold="unanimous", resamples=0)
     assert set(unanimous["n"]) == {879}
     assert set(unanimous["n_excluded"]) == {120}
-    assert set(table(as_tie, "accuracy", resamples=0)["n_excluded"]) == {0}
-    assert gold(as_tie.benchmark)["choice"].value_counts().to_dict() == {"B": 472, "A": 422, "tie": 105}
+    assert set(table(pandalm_as_tie, "accuracy", resamples=0)["n_excluded"]) == {0}
+    assert gold(pandalm_as_tie.benchmark)["choice"].value_counts().to_dict() == {"B": 472, "A": 422, "tie": 105}
 
 
 @pytest.mark.parametrize("correction", ["none", "holm", "bonferroni", "bh"])
-def test_mcnemar(as_tie: Imported, correction: str) -> None:
-    row = table(as_tie, "significance", policy="official", correction=correction, cluster="case_id").iloc[0]
+def test_mcnemar(pandalm_as_tie: Imported, correction: str) -> None:
+    row = table(pandalm_as_tie, "significance", policy="official", correction=correction, cluster="case_id").iloc[0]
     assert (row["judge_1"], row["judge_2"]) == ("gpt-3.5-turbo", "pandalm-7b")
     assert (row["only_1"], row["only_2"], row["test"]) == (154, 111, "mcnemar_exact")
     assert row["p_value"] == pytest.approx(0.00974726, abs=1e-8)
@@ -101,19 +84,8 @@ def test_mcnemar(as_tie: Imported, correction: str) -> None:
     assert row["low"] < row["difference"] < row["high"]
 
 
-@pytest.mark.parametrize("policy", ["strict", "net"])
-def test_policies_that_need_both_orders_exclude_every_case(imported: Imported, policy: str) -> None:
-    rows = table(imported, "accuracy", policy=policy)
-    rows = rows[rows["kind"] == "judge"]
-    assert len(rows) == 2
-    assert (rows["n"] == 0).all()
-    assert (rows["n_excluded"] == 999).all()
-    assert rows[["accuracy", "cohen_kappa", "exact_accuracy"]].isna().all(axis=None)
-    assert rows["reason"].notna().all()
-
-
-def test_model_pairs_cover_the_benchmark(imported: Imported) -> None:
-    rows = table(imported, "agreement", by="model_pair", resamples=200, pairwise=0)
+def test_model_pairs_cover_the_benchmark(pandalm: Imported) -> None:
+    rows = table(pandalm, "agreement", by="model_pair", resamples=200, pairwise=0)
     parts = rows[rows["subfield"].notna()]
     assert len(parts) == 10
     assert parts["n_cases"].sum() == 999

@@ -6,13 +6,11 @@ has the same, with variances over n; the workbench multiplies that of the n labe
 quantile.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from mrb_lib.benchmarks.formats.published import read_pandalm
+from mrb_lib.benchmarks.formats import Imported
 from mrb_lib.benchmarks.votes import gold
 from tests.stats.small_tables import rows_of
 
@@ -30,15 +28,14 @@ def by_the_paper(y: np.ndarray, f: np.ndarray, f_more: np.ndarray) -> tuple[floa
 
 @pytest.mark.parametrize("responder", ["llama-7b", "opt-7b"])
 @pytest.mark.parametrize("judge", ["gpt-3.5-turbo", "pandalm-7b"])
-def test_win_rates_of_pandalm_from_three_hundred_labels(reference_data: Path, judge: str, responder: str) -> None:
-    imported = read_pandalm(reference_data / "pandalm", unparsed_as_tie=True)
-    cases, labels = imported.benchmark.cases, gold(imported.benchmark)
+def test_win_rates_of_pandalm_from_three_hundred_labels(pandalm_as_tie: Imported, judge: str, responder: str) -> None:
+    cases, labels = pandalm_as_tie.benchmark.cases, gold(pandalm_as_tie.benchmark)
     kept = np.random.default_rng(5).permutation(cases["case_id"])[:300]
     few = labels[labels["case_id"].isin(kept)]
-    frame = rows_of("ppi", cases, imported.verdicts, few, cluster="case_id")
+    frame = rows_of("ppi", cases, pandalm_as_tie.verdicts, few, cluster="case_id")
     row = frame[(frame["part"] == "estimate") & (frame["judge"] == judge) & (frame["responder"] == responder)].iloc[0]
 
-    said = imported.verdicts[imported.verdicts["judge"] == judge].set_index("case_id")["choice"].map(SCORE)
+    said = pandalm_as_tie.verdicts[pandalm_as_tie.verdicts["judge"] == judge].set_index("case_id")["choice"].map(SCORE)
     truth = labels.set_index("case_id")["choice"].map(SCORE)
     own = cases[(cases["model_a"] == responder) | (cases["model_b"] == responder)].set_index("case_id")
     turned = own["model_b"] == responder

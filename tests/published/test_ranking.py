@@ -4,15 +4,12 @@ The literals are the recomputed values of the reference folder's truths: exact m
 strengths sum to 1. LLMFAO's published rank correlations are the same to six digits.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import mrb_lib
 from mrb_lib.benchmarks.formats.base import Imported
-from mrb_lib.benchmarks.formats.published import read_llmfao, read_pandalm
 from mrb_lib.stats.methods.rank_agreement import Strengths, agreement
 
 EXACT = 1e-6
@@ -58,13 +55,13 @@ def of(frame: pd.DataFrame, source: str, judge: str) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def responders_of_pandalm(reference_data: Path) -> pd.DataFrame:
-    return table(read_pandalm(reference_data / "pandalm", unparsed_as_tie=True))
+def responders_of_pandalm(pandalm_as_tie: Imported) -> pd.DataFrame:
+    return table(pandalm_as_tie)
 
 
 @pytest.fixture(scope="module")
-def responders_of_llmfao(reference_data: Path) -> pd.DataFrame:
-    return table(read_llmfao(reference_data / "llmfao"))
+def responders_of_llmfao(llmfao: Imported) -> pd.DataFrame:
+    return table(llmfao)
 
 
 @pytest.mark.parametrize("judge", list(PANDALM))

@@ -1,7 +1,10 @@
-"""Thoughts, cut-off replies and letters of options are no verdicts."""
+"""Thoughts, cut-off replies, refusals and letters of options are no verdicts."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mrb_lib.replies.answers import read_answer
 from mrb_lib.replies.criteria import parse_criteria
 from mrb_lib.replies.labels import lists_options
 from mrb_lib.replies.multi import parse_ratings
@@ -106,3 +109,27 @@ def test_what_is_denied_or_counted_is_no_ranking_and_no_decision() -> None:
     for reply in ("Not B > A > C", "I would not rank them B > A > C.", "B > A > C?", "It isn't B > A > C"):
         assert parse_rankings(reply, ["overall"], 3).places == {"overall": None}
     assert set(parse_criteria("Met: 2\nNot met: 1", 2).choices.values()) == {None}
+
+
+FINDINGS = "The lungs are clear and the heart is of normal size. " * 12
+
+
+def test_what_was_thought_aloud_is_not_the_answer() -> None:
+    assert read_answer("<think>\nB? no\n</think>\n\nC") == ("C", "ok")
+    assert read_answer("<think>\nstill thinking") == ("", "unparsed")
+    assert read_answer(" \n") == ("", "unparsed")
+
+
+def test_a_refusal_is_short_and_begins_as_one() -> None:
+    for text in ("I'm sorry, but I can't help with that.", "As an AI, I can not diagnose from images.", "抱歉"):
+        assert read_answer(text).status == "refused"
+    caveat = f"As an AI I cannot replace a physician, but: {FINDINGS}"
+    assert read_answer(caveat) == (caveat.strip(), "ok")
+    assert read_answer(f"{FINDINGS[:200]} I am unable to provide more.").status == "ok"
+    assert read_answer("Sorry state of the bone: osteopenia").status == "ok"
+
+
+@given(st.text())
+def test_no_text_is_too_strange(reply: str) -> None:
+    text, status = read_answer(reply)
+    assert (status == "unparsed") == (not text)

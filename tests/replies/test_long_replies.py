@@ -15,7 +15,9 @@ from mrb_lib.tables.schema import DIMENSIONS
 
 PARTS = (
     '{"a":', '{"reason": "', "[", "{", '"', "A, ", "1. A\n", "| 4 ", "Rating: ", "<think>", "[[A]] ", "A no, B ",
-    "actually A. ", "the score of ", "\n",
+    "actually A. ", "the score of ", "\n", "[{", '{"x":"a"b ', "{\u201ca:1,", "\\", '{"a":"\n', '\n"', "|", "|-", "A|",
+    "A and B ", "both they ", "## Accuracy\n", "Accuracy: ", "B is better on accuracy ", "A > ", "_", "Accuracy (",
+    "winner is ", "{/*", '{"accuracy":"B"}',
 )  # fmt: skip
 LETTERS, MOST_S = 30_000, 5.0  # of a longer reply no more is read; in proportion it takes half a second
 READERS: dict[str, Callable[[str], object]] = {

@@ -374,22 +374,6 @@ def test_any_subset_of_choices_is_read_back_whatever_the_reason_says(choices: di
     assert {name: choice for name, choice in reading.choices.items() if choice} == choices
 
 
-UNITS = [
-    "{", "[", '{"', '{"a":', "[{", '"', '{"x":"a"b ', "{“a:1,", "\\", '{"a":"\n', '\n"', "|", "|-", "A|", "A and B ",
-    "both they ", "## Accuracy\n", "Accuracy: ", "B is better on accuracy ", "A > ", "<think>", "_", "Accuracy (",
-    "winner is ", "{/*", '{"accuracy":"B"}',
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("unit", UNITS)
-def test_hostile_replies_are_read_to_their_end(unit: str) -> None:
-    """Nested a hundred thousand deep, or one sign over and over: no recursion, and no work that grows with the square.
-
-    A quadratic reader would need hours for these, and so fail by the time limit of any run.
-    """
-    assert set(parse(unit * (100_000 // len(unit)) + "x", DIMENSIONS).choices) == set(DIMENSIONS)
-
-
 class TestAChoiceThatWasNotOffered:
     """A benchmark without ties: a tie is read, and is no choice."""
 

@@ -7,10 +7,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.cli.app import app
 from mrb_lib.report.pipeline import COMPARISON, compares, with_comparison
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import staged_folder
@@ -119,15 +117,6 @@ def test_a_page_that_compares_is_added_whatever_else_is_run(lab_of_three: Any, e
     assert compares(COMPARISON)
     with pytest.raises(InputError, match="parameter other_benchmark: the report sets it; use --compare"):
         lab_of_three.report(parameters={"other_benchmark": "x"})
-
-
-def test_the_command_refuses_in_one_line(lab_of_three: Any) -> None:
-    nowhere = str(lab_of_three.folder / "nowhere")
-    arguments = ["report", str(lab_of_three.bench), "--out", str(lab_of_three.out), "--compare", nowhere]
-    done = CliRunner().invoke(app, [*arguments, "--notebooks", str(lab_of_three.notebooks)])
-    assert isinstance(done.exception, InputError)
-    assert done.exception.exit_code == 2
-    assert not lab_of_three.out.exists()
 
 
 def test_a_page_that_compares_with_simulated_data_says_so_and_others_do_not(lab_of_three: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 import mrb_lib as mrb
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.report.comparison import Comparison
+from mrb_lib.report.comparison import Comparison, case_changes, judge_pairs
 from mrb_lib.verdicts.basis import IN_REPORT, basis_of, write_basis
 from mrb_lib.verdicts.manifest import read_manifest, write_manifest
 from mrb_lib.verdicts.store import load_verdicts, save_imported
@@ -151,3 +151,81 @@ def test_what_cannot_be_compared_is_said_in_one_line(now: Path, tmp_path: Path) 
     strange = write(tmp_path / "strange", ids=["x1", "x2"], name="strange")
     with pytest.raises(mrb.InputError, match=r"shares no case with small \(2 cases of strange there, 40 here\)"):
         beside(now, strange)
+
+
+def digests(**texts: str) -> pd.DataFrame:
+    rows = [(case, *value.split("/")) for case, value in texts.items()]
+    return pd.DataFrame(rows, columns=["case_id", "text", "images"], dtype="str")
+
+
+def gold(**labels: str | None) -> pd.DataFrame:
+    return pd.DataFrame({"case_id": list(labels), "choice": list(labels.values())}).astype("str")
+
+
+THEN = digests(a="1/x", b="2/x", c="3/x", d="4/x", e="5/x", g="7/x", h="8/x")
+NOW = digests(h="8/x", a="1/x", b="2/x", c="3!/x", d="4/y", f="6/x", g="7/x")
+
+
+def test_each_case_has_the_change_that_happened_to_it() -> None:
+    before = gold(a="A", b="A", c="A", d="A", e="A", h="B")
+    after = gold(a="A", b="B", c="B", d="A", f="A")
+    changes = case_changes(THEN, NOW, before, after)
+    assert dict(zip(changes["case_id"], changes["change"], strict=True)) == {
+        "a": "same", "b": "gold", "c": "text", "d": "images", "e": "removed", "f": "added", "g": "unlabelled",
+        "h": "gold",
+    }  # fmt: skip
+    assert changes["case_id"].tolist() == [*NOW["case_id"], "e"]
+
+
+def test_swapping_the_sides_swaps_added_and_removed_only() -> None:
+    labels = gold(a="A", b="B", h="tie")
+    there, back = (
+        case_changes(*sides, labels, labels).set_index("case_id")["change"] for sides in ((THEN, NOW), (NOW, THEN))
+    )
+    swapped = back.replace({"added": "removed", "removed": "added"})
+    assert there.sort_index().equals(swapped.sort_index())
+
+
+def runs(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
+    """Runs of `name, run_id, prompt_id, prompt_hash`, shown as `name@run_id` where there are several of a name."""
+    frame = pd.DataFrame(rows, columns=["name", "run_id", "prompt_id", "prompt_hash"], dtype="str")
+    several = frame["name"].duplicated(keep=False)
+    return frame.assign(judge=frame["name"].mask(several, frame["name"] + "@" + frame["run_id"]))
+
+
+def listed(then: pd.DataFrame, now: pd.DataFrame) -> list[tuple[object, ...]]:
+    pairs = judge_pairs(then, now)[["judge_then", "judge_now", "prompt"]]
+    return [tuple(None if pd.isna(value) else value for value in row) for row in pairs.itertuples(index=False)]
+
+
+def test_a_judge_is_paired_with_itself_and_its_prompt_is_compared() -> None:
+    then = runs(("m", "m-1", "plain", "aa"), ("n", "n-1", "plain", "aa"), ("o", "o-1", "", ""), ("p", "p-1", "", ""))
+    now = runs(("m", "m-2", "plain", "bb"), ("n", "n-1", "plain", "aa"), ("o", "o-1", "", ""), ("p", "p-2", "x", "cc"))
+    assert listed(then, now) == [
+        ("m", "m", "another"), ("n", "n", "same"), ("o", "o", "same"), ("p", "p", "not known")
+    ]  # fmt: skip
+
+
+def test_a_judge_of_one_side_is_listed_alone() -> None:
+    assert listed(runs(("m", "1", "", "")), runs(("n", "1", "", ""))) == [
+        ("m", None, "only then"), (None, "n", "only now")
+    ]  # fmt: skip
+
+
+def test_two_prompts_in_one_folder_are_each_compared_with_the_judge_then() -> None:
+    now = runs(("m", "a", "plain", "aa"), ("m", "b", "strict", "bb"))
+    assert listed(runs(("m", "old", "plain", "aa")), now) == [("m", "m@a", "same"), ("m", "m@b", "another")]
+
+
+def test_runs_that_are_on_both_sides_are_paired_with_themselves_only() -> None:
+    two = runs(("m", "a", "plain", "aa"), ("m", "b", "strict", "bb"))
+    assert listed(two, two) == [("m@a", "m@a", "same"), ("m@b", "m@b", "same")]
+    assert listed(runs(("m", "a", "plain", "aa")), two) == [("m", "m@a", "same"), (None, "m@b", "only now")]
+    three = runs(("m", "a", "plain", "aa"), ("m", "c", "strict", "cc"))
+    assert listed(two, three) == [("m@a", "m@a", "same"), ("m@b", "m@c", "another")]
+
+
+def test_the_label_says_both_names_where_they_differ() -> None:
+    pairs = judge_pairs(runs(("m", "old", "plain", "aa")), runs(("m", "a", "p", "aa"), ("m", "b", "q", "bb")))
+    assert pairs["judge"].tolist() == ["m@a (then m)", "m@b (then m)"]
+    assert pairs["prompt_then"].tolist() == ["plain (aa)", "plain (aa)"]

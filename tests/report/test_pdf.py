@@ -7,8 +7,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from PIL import Image
 from pypdf import PdfReader
 
 from mrb_lib.benchmarks.votes import gold
@@ -21,6 +21,7 @@ from mrb_lib.report.provenance import provenance
 from mrb_lib.report.records import read_record
 from mrb_lib.review.case import case_html
 from mrb_lib.tables.errors import InputError, RunError
+from tests.pictures import png
 from tests.report.conftest import run_in_this_process
 from tests.review.judged import judged
 
@@ -94,22 +95,6 @@ def test_the_chosen_cases_are_printed_whole(reader: PdfReader) -> None:
     assert "On the site: cases/c2.html" in text
     outline = [entry.title for entry in _flat(reader.outline)]
     assert outline.index("Cases to read") < outline.index("Case c2") < outline.index("Provenance")
-
-
-def test_a_long_answer_is_cut_and_an_image_is_in_it(printed: Any, tmp_path: Path) -> None:
-    html = (
-        '<section class="mrb-case"><h2 class="mrb-title">Case long</h2><figure class="mrb-image"><div class="mrb-view">'
-        '<img src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACXBIWXMAAC4jAAAuIwF4pT92AAAACk'
-        'lEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="></div></figure><div class="mrb-pair"><section class="mrb-answer">'
-        f'<div class="mrb-text mrb-answer-text">{"word " * 40_000}</div></section></div></section>'
-    )
-    page = tmp_path / "long.html"
-    case = CasePage("long", "long.html", "Reason", "Why.", "Q?", "", html)
-    page.write_text(_printed_html(printed, [case]), encoding="utf-8")
-    reader = PdfReader(BytesIO(pdf._print(page, pdf.browser())))
-    assert len(reader.pages) < 12
-    assert any("cases/long.html" in found.extract_text() for found in reader.pages), "what stands below it"
-    assert any(image.image.size == (1, 1) for found in reader.pages for image in found.images), "no rule kept it out"
 
 
 def _printed_html(printed: Any, cases: Sequence[CasePage] = ()) -> str:
@@ -193,8 +178,31 @@ def test_the_contents_name_the_page_on_which_each_part_begins(reader: PdfReader)
         assert int(stated[1]) == begins
 
 
-def test_every_heading_stands_on_the_page_of_its_figure(printed: Any, tmp_path: Path) -> None:
-    text = _printed_html(printed)
+LONG_CASE = (
+    '<section class="mrb-case"><h2 class="mrb-title">Case long</h2><figure class="mrb-image"><div class="mrb-view">'
+    '<img src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACXBIWXMAAC4jAAAuIwF4pT92AAAACk'
+    'lEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="></div></figure><div class="mrb-pair"><section class="mrb-answer">'
+    f'<div class="mrb-text mrb-answer-text">{"endless " * 40_000}</div></section></div></section>'
+)
+WIDE_TABLE = (
+    '<div class="prose"><h3>Heading-wide</h3><p>What it lists.</p></div><figure class="tabular across"><figcaption><p>'
+    f'{"Caption. " * 40}</p></figcaption><div class="scroll"><table><tbody>'
+    f"{''.join(f'<tr><td>row-{i}</td></tr>' for i in range(3))}</tbody></table></div></figure>"
+)
+
+
+@pytest.fixture(scope="module")
+def laid_out(printed: Any, tmp_path_factory: pytest.TempPathFactory) -> PdfReader:
+    """One print of twelve tall figures with headings, a wide table, a long case, and one with verdicts."""
+    benchmark, verdicts = judged()
+    cases = benchmark.cases.assign(response_a=f"{'word ' * 250} Last-word", images=[["a.png"]] * len(benchmark.cases))
+    shown = case_html(
+        cases.iloc[0], images={"a.png": png(np.full((40, 40), 90, "uint8"))}, annotations=benchmark.annotations,
+        gold=gold(benchmark), verdicts=verdicts, manifests={}, level=2, style=False,
+    )  # fmt: skip
+    pages = [CasePage(name, f"{name}.html", "Reason", "Why.", "Q?", "", html)
+             for name, html in (("long", LONG_CASE), ("c00", shown))]  # fmt: skip
+    text = _printed_html(printed, pages)
     figure = re.search(r'<figure id="first">.*?</figure>', text, re.DOTALL)
     assert figure
     tall = figure[0].replace('width="', 'style="height: 61mm; width: 100mm" data-width="')
@@ -202,44 +210,32 @@ def test_every_heading_stands_on_the_page_of_its_figure(printed: Any, tmp_path: 
         f'<div class="prose"><h3>Heading-{i:02d}</h3></div>{tall.replace("The first figure", f"Figure-{i:02d}")}'
         for i in range(12)
     ]
-    page = tmp_path / "kept.html"
-    page.write_text(text.replace(figure[0], "".join(pieces)), encoding="utf-8")
-    pages = [one.extract_text() for one in PdfReader(BytesIO(pdf._print(page, pdf.browser()))).pages]
+    page = tmp_path_factory.mktemp("laid-out") / "page.html"
+    page.write_text(text.replace(figure[0], "".join([*pieces, WIDE_TABLE])), encoding="utf-8")
+    return PdfReader(BytesIO(pdf._print(page, pdf.browser())))
+
+
+def test_a_long_answer_is_cut_and_an_image_is_in_it(laid_out: PdfReader) -> None:
+    assert 0 < sum("endless endless" in page.extract_text() for page in laid_out.pages) < 8
+    assert any("cases/long.html" in found.extract_text() for found in laid_out.pages), "what stands below it"
+    assert any(image.image.size == (1, 1) for found in laid_out.pages for image in found.images), "no rule kept it out"
+
+
+def test_every_heading_stands_on_the_page_of_its_figure(laid_out: PdfReader) -> None:
+    pages = [one.extract_text() for one in laid_out.pages]
     for i in range(12):
-        heading = [number for number, one in enumerate(pages) if f"Heading-{i:02d}" in one]
+        heading = [number for number, one in enumerate(pages) if number and f"Heading-{i:02d}" in one]
         assert heading == [number for number, one in enumerate(pages) if f"Figure-{i:02d}." in one]
 
 
-def test_a_wide_table_lies_across_its_page_with_its_heading(printed: Any, tmp_path: Path) -> None:
-    text = _printed_html(printed)
-    heading = '<div class="prose"><h3>Heading-wide</h3><p>What it lists.</p></div>'
-    rows = "".join(f"<tr><td>row-{i}</td></tr>" for i in range(3))
-    table = (
-        f'<figure class="tabular across"><figcaption><p>{"Caption. " * 40}</p></figcaption><div class="scroll"><table>'
-        f"<tbody>{rows}</tbody></table></div></figure>"
-    )
-    page = tmp_path / "across.html"
-    page.write_text(text.replace('<figure id="first">', f'{heading}{table}<figure id="first">'), encoding="utf-8")
-    pages = PdfReader(BytesIO(pdf._print(page, pdf.browser()))).pages
-    [beginning] = [one for one in pages if "Heading-wide" in one.extract_text()]
+def test_a_wide_table_lies_across_its_page_with_its_heading(laid_out: PdfReader) -> None:
+    [beginning] = [one for one in laid_out.pages if "row-2" in one.extract_text()]
     assert beginning.mediabox.width > beginning.mediabox.height
-    assert "row-2" in beginning.extract_text()
+    assert "Heading-wide" in beginning.extract_text()
 
 
-def test_a_case_is_printed_with_whole_answers_and_verdicts_under_their_heading(printed: Any, tmp_path: Path) -> None:
-    benchmark, verdicts = judged()
-    cases = benchmark.cases.assign(response_a=f"{'word ' * 250} Last-word", images=[["a.png"]] * len(benchmark.cases))
-    picture = BytesIO()
-    Image.new("L", (40, 40), 90).save(picture, format="PNG")
-    shown = case_html(
-        cases.iloc[0], images={"a.png": picture.getvalue()}, annotations=benchmark.annotations, gold=gold(benchmark),
-        verdicts=verdicts, manifests={}, level=2, style=False,
-    )  # fmt: skip
-    page = tmp_path / "whole.html"
-    page.write_text(_printed_html(printed, [CasePage("c00", "c00.html", "Reason", "Why.", "Q?", "", shown)]))
-    pages = [one.extract_text() for one in PdfReader(BytesIO(pdf._print(page, pdf.browser()))).pages]
+def test_a_case_is_printed_with_whole_answers_and_verdicts_under_their_heading(laid_out: PdfReader) -> None:
+    pages = [one.extract_text() for one in laid_out.pages]
     assert any("Last-word" in one for one in pages)
     [verdict_page] = [one for one in pages if "Each verdict: the choice" in one]
-    assert "Judges" in verdict_page
-    assert "agrees with" in verdict_page
-    assert "j1" in verdict_page
+    assert all(words in verdict_page for words in ("Judges", "agrees with", "j1"))

@@ -1,17 +1,15 @@
 """What a name opens, and the embedded benchmark that is made when it is first asked for."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import mrb_lib
 import mrb_lib.demo
-from mrb_lib.benchmarks.benchmark import Benchmark, save
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.demo.judges import JUDGES, REPEATS
 from mrb_lib.report import places
 from mrb_lib.report.places import DEMO_JUDGES, home, make_demo
@@ -19,40 +17,23 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS
 from tests.report.conftest import Lab
+from tests.report.stand_in import write_stand_in
 
 WRITE_DEMO = """
-import os, sys, time
-from pathlib import Path
-import pandas as pd
+import os
 import mrb_lib.demo
-from mrb_lib.benchmarks.benchmark import Benchmark, save
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.report.study import open as open_study
+from tests.report.stand_in import write_stand_in
 
 def write(folder, cases, seed):
     with open(os.environ["MADE"], "a") as stream:
         stream.write("x")
-    shared = {"department": "Neurology", "model_a": "m", "model_b": "n"}
-    cases = pd.DataFrame({"case_id": ["c"], "question": "Q", "response_a": "l", "response_b": "r", **shared})
-    votes = pd.DataFrame({"case_id": ["c"], "annotator": "r", "dimension": "overall", "choice": "A"})
-    save(Benchmark(BenchmarkMeta("demo", "simulated", ("overall",)), cases, votes), folder)
-    truth = pd.DataFrame({"case_id": ["c"], "dimension": "overall", "quality_a": 0.4, "quality_b": 0.1})
-    truth.to_parquet(Path(folder, "truth.parquet"))
+    write_stand_in(folder, 1, seed)
 
 mrb_lib.demo.write_demo = write
 opened = open_study("demo")
 print(len(opened.verdicts), len(opened.manifests))
 """
-
-
-def _stand_in(folder: Path, cases: int, seed: int) -> None:
-    ids = [f"c{i}" for i in range(cases)]
-    frame = pd.DataFrame({"case_id": ids, "question": "Q?", "response_a": "left", "response_b": "right"})
-    frame = frame.assign(department="Neurology", model_a="one", model_b="other")
-    votes = pd.DataFrame({"case_id": ids, "annotator": "r1", "dimension": "overall", "choice": "A"})
-    save(Benchmark(BenchmarkMeta("demo", "simulated", ("overall",)), frame, votes), folder)
-    truth = pd.DataFrame({"case_id": ids, "dimension": "overall", "quality_a": 0.4, "quality_b": 0.1})
-    truth.to_parquet(folder / "truth.parquet")
 
 
 @pytest.fixture
@@ -69,7 +50,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def write(folder: Path, cases: int, seed: int) -> None:
         calls.append(seed)
-        _stand_in(folder, cases, seed)
+        write_stand_in(folder, cases, seed)
 
     monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(mrb_lib.demo, "write_demo", write)
@@ -78,7 +59,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_a_benchmark_without_runs_has_no_verdicts_but_their_columns(tmp_path: Path) -> None:
     (tmp_path / "bench").mkdir()
-    _stand_in(tmp_path / "bench", 2, 0)
+    write_stand_in(tmp_path / "bench", 2, 0)
     opened = mrb_lib.open(tmp_path / "bench")
     assert opened.verdicts.empty
     assert list(opened.verdicts.columns) == [*ANALYSIS_COLUMNS, *COSTS]
@@ -213,8 +194,9 @@ def test_processes_that_start_together_make_the_demo_once(tmp_path: Path, monkey
     monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MADE", str(tmp_path / "made"))
     command = [sys.executable, "-c", WRITE_DEMO]
-    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    said = [process.communicate(timeout=60)[0].strip() for process in started]
+    own = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=own) for _ in range(3)]
+    said = [process.communicate(timeout=120)[0].strip() for process in started]
     assert [process.returncode for process in started] == [0, 0, 0]
     assert (tmp_path / "made").read_text() == "x"
     verdicts = 2 * (len(DEMO_JUDGES) + REPEATS * len(JUDGES))

@@ -5,6 +5,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,50 +26,50 @@ def publisher(out: Path | str, kind: str = "clinical") -> Publisher:
     return Publisher(str(out), "bench", kind, NOTE if kind == "simulated" else "")
 
 
+WORDS = {"title": "T", "caption": "C.", "reading": "R."}
+
+
 def drawing() -> tuple[Paper, pd.DataFrame]:
-    frame = pd.DataFrame(
-        {
-            "judge": ["$x_1$", "b"],
-            "dimension": "overall",
-            "accuracy": [1 / 3, 2 / 3],
-            "low": [0.2, 0.6],
-            "high": [0.4, 0.7],
-        }
-    )
+    frame = pd.DataFrame({"judge": ["$x_1$", "b"], "dimension": "overall", "accuracy": [1 / 3, 2 / 3]})
+    frame = frame.assign(low=[0.2, 0.6], high=[0.4, 0.7])
     return panels(frame, value="accuracy", axis_label="accuracy (%)"), frame
 
 
 def publish_figure(out: Path | str, kind: str = "clinical") -> Paper:
     figure, frame = drawing()
-    words = {"title": "T", "caption": "C.", "reading": "R."}
-    return publisher(out, kind).figure(figure, "leaderboard", **words, data=frame, policy="balanced", n=1026)
+    return publisher(out, kind).figure(figure, "leaderboard", **WORDS, data=frame, policy="balanced", n=1026)
+
+
+def caption_of(**more: object) -> str:
+    frame = pd.DataFrame({"a": [1]})
+    return publisher("").table(frame, table_text(frame), "t", title="T", caption="C.", **more).caption
+
+
+def sidecar_of(out: Path) -> dict[str, Any]:
+    return json.loads((out / "figures" / "leaderboard.json").read_text("utf-8"))
 
 
 def test_a_figure_becomes_five_files_that_name_each_other(tmp_path: Path) -> None:
     publish_figure(tmp_path)
-    sidecar = json.loads((tmp_path / "figures" / "leaderboard.json").read_text())
+    sidecar = sidecar_of(tmp_path)
     assert sidecar["files"] == {kind: f"leaderboard.{kind}" for kind in ("png", "svg", "pdf", "csv")}
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {*sidecar["files"].values(), "leaderboard.json"}
     assert sidecar["caption"] == "C. Benchmark: bench; policy: balanced; n = 1,026 cases."
-    assert (sidecar["reading"], sidecar["policy"], sidecar["n"], sidecar["simulated"]) == (
-        "R.",
-        "balanced",
-        1026,
-        False,
-    )
+    stated = [sidecar[name] for name in ("reading", "policy", "n", "simulated")]
+    assert stated == ["R.", "balanced", 1026, False]
 
 
 def test_labels_that_no_font_has_are_in_the_caption(tmp_path: Path) -> None:
     figure, frame = drawing()
     figure.letters.numbered["\u13a3\u13a8"] = 1
-    publisher(tmp_path).figure(figure, "f", title="T", caption="C.", reading="R.", data=frame)
-    assert "[1] \u13a3\u13a8" in json.loads((tmp_path / "figures" / "f.json").read_text("utf-8"))["caption"]
+    publisher(tmp_path).figure(figure, "leaderboard", **WORDS, data=frame)
+    assert "[1] \u13a3\u13a8" in sidecar_of(tmp_path)["caption"]
 
 
-def test_several_n_are_named_from_smallest_to_largest() -> None:
-    frame = pd.DataFrame({"a": [1]})
-    table = publisher("").table(frame, table_text(frame), "t", title="T", caption="C.", n=pd.Series([9, 1026, 50]))
-    assert table.caption == "C. Benchmark: bench; n = 9 to 1,026 cases."
+def test_a_caption_names_several_n_and_gold_labels_of_another_rule() -> None:
+    assert caption_of(n=pd.Series([9, 1026, 50])) == "C. Benchmark: bench; n = 9 to 1,026 cases."
+    said = caption_of(policy="strict", gold="unanimous")
+    assert said == "C. Benchmark: bench; policy: strict; gold labels: unanimous."
 
 
 def test_the_csv_holds_every_number_in_full(tmp_path: Path) -> None:
@@ -99,7 +100,7 @@ def test_no_folder_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_simulated_is_said_on_the_face_the_caption_and_the_data(tmp_path: Path) -> None:
     figure = publish_figure(tmp_path, "simulated")
     assert "SIMULATED DATA" in [text.get_text() for text in figure.texts]
-    sidecar = json.loads((tmp_path / "figures" / "leaderboard.json").read_text())
+    sidecar = sidecar_of(tmp_path)
     assert sidecar["simulated"] is True
     assert sidecar["caption"].startswith(NOTE)
     assert set(pd.read_csv(tmp_path / "figures" / "leaderboard.csv")["data_kind"]) == {"SIMULATED"}
@@ -162,15 +163,8 @@ def test_a_table_cannot_act() -> None:
 
 
 def test_spread_keeps_order_and_leaves_gaps_empty() -> None:
-    frame = pd.DataFrame(
-        {
-            "judge": ["b", "b", "a"],
-            "dimension": ["y", "x", "x"],
-            "accuracy": [1.0, 2.0, 3.0],
-            "low": [0.5, 1.5, 2.5],
-            "high": 9.0,
-        }
-    )
+    frame = pd.DataFrame({"judge": ["b", "b", "a"], "dimension": ["y", "x", "x"], "accuracy": [1.0, 2.0, 3.0]})
+    frame = frame.assign(low=frame["accuracy"] - 0.5, high=9.0)
     wide = spread(frame, ["judge"], columns="dimension", value="accuracy")
     assert list(wide.columns) == ["judge", "y", "y_low", "y_high", "x", "x_low", "x_high"]
     assert wide["judge"].tolist() == ["b", "a"]
@@ -178,34 +172,24 @@ def test_spread_keeps_order_and_leaves_gaps_empty() -> None:
     assert wide.loc[1, "x_low"] == 2.5
 
 
-def test_gold_labels_of_another_rule_are_named() -> None:
-    frame = pd.DataFrame({"a": [1]})
-    table = publisher("").table(
-        frame, table_text(frame), "t", title="T", caption="C.", policy="strict", gold="unanimous"
-    )
-    assert table.caption == "C. Benchmark: bench; policy: strict; gold labels: unanimous."
-
-
 @pytest.mark.parametrize("kind", ["clinical", "simulated"])
 def test_a_figure_with_a_judge_that_was_shown_no_image_says_so_on_its_face(tmp_path: Path, kind: str) -> None:
     figure, frame = drawing()
-    words = {"title": "T", "caption": "C.", "reading": "R."}
     made = replace(publisher(tmp_path, kind), blind=frozenset({"b", "elsewhere"}))
-    made.figure(figure, "leaderboard", **words, data=frame)
+    made.figure(figure, "leaderboard", **WORDS, data=frame)
     shown = [text.get_text() for text in figure.texts]
     assert "Judged without images: b" in shown and ("SIMULATED DATA" in shown) == (kind == "simulated")
-    sidecar = json.loads((tmp_path / "figures" / "leaderboard.json").read_text())
+    sidecar = sidecar_of(tmp_path)
     assert "C. Judged without images: b. Benchmark" in sidecar["caption"]
     seeing, frame = drawing()
-    replace(made, blind=frozenset({"elsewhere"})).figure(seeing, "seeing", **words, data=frame)
+    replace(made, blind=frozenset({"elsewhere"})).figure(seeing, "seeing", **WORDS, data=frame)
     assert not any("without images" in text.get_text() for text in seeing.texts)
 
 
 def test_a_mark_that_a_figure_has_already_is_kept(tmp_path: Path) -> None:
     figure, frame = drawing()
     write_mark(figure, "RANDOM WEIGHTS")
-    words = {"title": "T", "caption": "C.", "reading": "R."}
-    replace(publisher(tmp_path), blind=frozenset({"b"})).figure(figure, "leaderboard", **words, data=frame)
+    replace(publisher(tmp_path), blind=frozenset({"b"})).figure(figure, "leaderboard", **WORDS, data=frame)
     assert figure.get_suptitle() == "RANDOM WEIGHTS; Judged without images: b"
 
 

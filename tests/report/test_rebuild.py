@@ -1,4 +1,4 @@
-"""What a change touches is made again, and nothing else."""
+"""What a change touches is made again, and nothing else; so it is with the copy under version control."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from mrb_lib.review.records.marks import Adjudication, CaseTag
 from mrb_lib.review.records.store import open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import sha256_of
-from tests.report.conftest import ids_of
+from tests.report.conftest import ids_of, index_of
 
 
 def test_nothing_changed_means_nothing_run_and_nothing_written(two: Any) -> None:
@@ -139,3 +139,39 @@ def test_a_notebook_about_reviews_runs_again_when_someone_reviewed(
     assert lab.report().executed == ("one", "two")
     (lab.bench / "reviews.sqlite").write_text("no database at all")
     assert lab.report().executed == ("two",), "which says what is wrong with it"
+
+
+def test_the_mirror_keeps_what_it_did_not_write(two: Any) -> None:
+    mirror = two.folder / "mirror"
+    (mirror / "tables").mkdir(parents=True)
+    (mirror / "mine.txt").write_text("mine")
+    two.report(figures=mirror)
+    assert (mirror / "mine.txt").read_text() == "mine"
+    assert set(two.states(mirror)) == {
+        "mine.txt", "index.json", "tables/scores.csv", "tables/scores.tex",
+        *(f"{name}.{kind}" for name in ("first", "second") for kind in ("png", "svg", "csv")),
+    }  # fmt: skip
+    for entry in [*index_of(mirror)["figures"], *index_of(mirror)["tables"]]:
+        assert all((mirror / name).is_file() for name in entry["files"].values())
+    (two.notebooks / "one.ipynb").unlink()
+    two.report(figures=mirror)
+    assert set(two.states(mirror)) == {"mine.txt", "index.json", "second.png", "second.svg", "second.csv"}
+
+
+def test_the_mirror_refuses_to_write_over_a_file_of_yours(lab: Any, publish: str, quickly: None) -> None:
+    lab.notebook("one", publish + 'publish_figure("first")')
+    mirror = lab.folder / "mirror"
+    mirror.mkdir()
+    (mirror / "first.csv").write_text("my own notes")
+    with pytest.raises(InputError, match=r"first\.csv"):
+        lab.report(figures=mirror)
+    assert [path.name for path in mirror.iterdir()] == ["first.csv"]
+
+
+def test_the_mirror_does_not_change_when_the_same_report_is_made_again(two: Any) -> None:
+    mirror = two.folder / "mirror"
+    two.report(figures=mirror)
+    before = two.states(mirror)
+    assert two.report(figures=mirror, force=True).executed == ("one", "two")
+    assert two.states(mirror) == before
+    assert "created" not in (mirror / "index.json").read_text()

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from bs4 import BeautifulSoup
+from nbformat import v4
 
+from mrb_lib.report.html.site import MOST_LETTERS, prose_words, words
 from mrb_lib.review.pages import csp_hash
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">"\'{{ 7*7 }}'
@@ -23,36 +25,19 @@ CELLS = (
 )
 
 
-class Page(HTMLParser):
+class Page:
     """What a page links to, loads, names and says."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.links: list[str] = []
-        self.loads: list[str] = []
-        self.ids: list[str] = []
-        self.tags: list[tuple[str, dict[str, str]]] = []
-        self.text = ""
-        self.scripts: list[str] = []
-        self._in = ""
-        self.feed(text)
+        self.soup = BeautifulSoup(text, "html.parser")
+        self.tags = [(tag.name, tag.attrs) for tag in self.soup.find_all()]
+        self.links, self.ids = self._stated("href"), self._stated("id")
+        self.loads = self._stated("src", "srcset", "data", "poster")
+        self.scripts = [script.decode_contents() for script in self.soup.find_all("script")]
+        self.text = "".join(text for text in self.soup.strings if text.parent.name not in ("script", "style"))
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        self._in = tag
-        self.tags.append((tag, found))
-        self.links += [found[name] for name in ("href",) if name in found]
-        self.loads += [found[name] for name in ("src", "srcset", "data", "poster") if name in found]
-        self.ids += [found["id"]] if "id" in found else []
-
-    def handle_endtag(self, tag: str) -> None:
-        self._in = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._in == "script":
-            self.scripts.append(data)
-        elif self._in != "style":
-            self.text += data
+    def _stated(self, *names: str) -> list[str]:
+        return [attributes[name] for _, attributes in self.tags for name in names if name in attributes]
 
     def with_tag(self, name: str) -> list[dict[str, str]]:
         return [attributes for tag, attributes in self.tags if tag == name]
@@ -124,26 +109,22 @@ def test_hostile_text_is_shown_as_text(pages: dict[str, Page]) -> None:
     assert pages["index.html"].text.count(HOSTILE) >= 4, "benchmark, judge, failure, reason"
 
 
-def test_what_no_page_can_hold_is_shown_by_a_sign(lab: Any, publish: str, quickly: None) -> None:
-    odd = "a\\0b\\x1bc\\u2066e"
+def test_what_no_page_can_hold_is_shown_by_a_sign_and_stops_nothing(lab: Any, publish: str, quickly: None) -> None:
+    odd, half = "a\\0b\\x1bc\\u2066e", "half a letter \\ud800."
     lab.notebook(
-        "one", publish + f'publish_figure("one", title="{odd}", caption="{odd}")', "# T\n\nNUL \0, escape \x1b."
-    )
-    lab.report()
-    for name in ("index.html", "pages/one.html"):
-        text = (lab.out / name).read_text(encoding="utf-8")
-        assert "a\ufffdb\u241bc\u2066e\u2069" in text
-        assert not set(text) & set("\0\x1b")
-
-
-def test_half_a_letter_in_what_a_notebook_says_stops_nothing(lab: Any, publish: str, quickly: None) -> None:
-    half = "half a letter \\ud800."
-    lab.notebook("one", publish + f'publish_figure("one", title="{half}", caption="{half}")', "# T\n\nHalf \ud800.")
+        "one", publish + f'publish_figure("one", title="{odd}", caption="{half}")',
+        "# T\n\nNUL \0, escape \x1b. Half \ud800.",
+    )  # fmt: skip
     lab.notebook("two", f'raise ValueError("{half}")')
     assert [failure.notebook for failure in lab.report().failed] == ["two"]
-    assert "half a letter \ufffd." in (lab.out / "index.html").read_text(encoding="utf-8")
-    assert "Half \ufffd." in (lab.out / "pages" / "one.html").read_text(encoding="utf-8")
-    assert "half a letter \ufffd." in (lab.out / "pages" / "two.html").read_text(encoding="utf-8")
+    index, one, two = (
+        (lab.out / name).read_text(encoding="utf-8") for name in ("index.html", "pages/one.html", "pages/two.html")
+    )
+    for text in (index, one):
+        assert "a\ufffdb\u241bc\u2066e\u2069" in text
+        assert not set(text) & set("\0\x1b")
+    assert all("half a letter \ufffd." in text for text in (index, one, two))
+    assert "Half \ufffd." in one
 
 
 def test_a_cell_of_a_million_letters_and_a_file_that_is_no_text_stop_nothing(
@@ -217,3 +198,30 @@ def test_pages_can_be_read_with_a_keyboard_and_a_screen_reader(pages: dict[str, 
         assert all(image["alt"] for image in page.with_tag("img"))
         assert all(head["scope"] for head in page.with_tag("th"))
         assert len(page.ids) == len(set(page.ids))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Cohen's  KAPPA\n[0.4]", "cohen's kappa [0.4]"),
+        ("ﬁgure", "figure"),
+        ("a\0b\u202ec\ud800d", "abcd"),
+        ("Straße", "strasse"),
+    ],
+)
+def test_words_are_small_and_plain(text: str, found: str) -> None:
+    assert words(text, None) == found
+
+
+def test_words_of_a_huge_text_are_its_first() -> None:
+    assert len(words("x" * 10**6)) == MOST_LETTERS
+
+
+def test_the_prose_of_a_notebook_is_found_and_its_code_is_not() -> None:
+    notebook = v4.new_notebook(
+        cells=[
+            v4.new_markdown_cell("# A *title*\n\nWhy [kappa](x.md) falls; `net`."),
+            v4.new_code_cell("secret = 1"),
+        ]
+    )
+    assert prose_words(notebook) == "a title why kappa falls; net."

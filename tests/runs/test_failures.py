@@ -1,8 +1,6 @@
 """Of several judges one that fails keeps no other from its work, and leaves its memory to the next."""
 
 import gc
-import os
-import signal
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +16,6 @@ from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge, judge_plan
-from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.local import HoldsWeights
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
 from mrb_lib.runs.planned import PlannedJudge
@@ -68,22 +65,6 @@ def test_of_one_judge_the_error_is_what_it_was(little: Benchmark, tmp_path: Path
     with pytest.raises(KeyError, match="k"):
         run(little, tmp_path, ["odd"], outcomes)
     assert [outcome.judge for outcome in outcomes] == ["odd"]
-
-
-def test_an_interrupt_ends_all_of_it_and_is_reported(little: Benchmark, tmp_path: Path, use: Use) -> None:
-    def say(key: tuple[object, ...]) -> Said:
-        if key[0] == "c3" and key[1:3] == ("overall", "AB"):
-            os.kill(os.getpid(), signal.SIGINT)
-        return mixed(key)
-
-    use(Scripted(say=say))
-    outcomes: list[Outcome] = []
-    with pytest.raises(InterruptedRunError):
-        run(little, tmp_path, ["first", "scripted", "longer"], outcomes, Settings(batch_size=3))
-    first, scripted = outcomes
-    assert isinstance(first, RunSummary)
-    assert isinstance(scripted, FailedRun) and scripted.is_interrupted
-    assert scripted.folder is not None and len(load_verdicts(scripted.folder)) == 24
 
 
 @pytest.fixture

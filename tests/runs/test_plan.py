@@ -1,13 +1,9 @@
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.runs.plan import Plan, make_plan
-from mrb_lib.tables.errors import InputError
+from mrb_lib.runs.plan import Plan
 
 CASES = pd.DataFrame({"case_id": ["z", "a", "m"], "question": ["1", "2", "3"]})
 KEY = ["case_id", "dimension", "order", "repeat", "probe"]
@@ -42,10 +38,3 @@ def test_batches_hold_whole_cases_and_everything_once() -> None:
     parts = list(plan.batches(numbers, 2))
     assert [part.tolist() for part in parts] == [[0, 1, 3, 5], [8, 9]]
     assert list(plan.batches(np.array([], dtype=int), 2)) == []
-
-
-@pytest.mark.parametrize("make", [Plan, make_plan])
-@pytest.mark.parametrize(("orders", "repeats"), [(("AB", "AB"), 1), (("CD",), 1), ((), 1), (("AB",), 0)])
-def test_impossible_plans_are_refused(make: Callable[..., Plan], orders: tuple[str, ...], repeats: int) -> None:
-    with pytest.raises(InputError, match=r"use AB, BA or both, each once|at least 1 is needed"):
-        make(CASES, ("overall",), orders=orders, repeats=repeats)

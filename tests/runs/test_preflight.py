@@ -47,28 +47,24 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return pretend
 
 
+class Answers(BaseHTTPRequestHandler):
+    """Answers every GET with the status that its path ends with."""
+
+    def do_GET(self) -> None:
+        self.send_response(int(self.path.split("/")[1]))
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
 @pytest.fixture
-def server() -> Iterator[Callable[[int], str]]:
-    """Makes a server that answers every GET with a status; it returns its base URL."""
-    servers: list[ThreadingHTTPServer] = []
-
-    def serve(status: int) -> str:
-        class Answers(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self.send_response(status)
-                self.end_headers()
-
-            def log_message(self, format: str, *args: object) -> None:
-                """Say nothing."""
-
-        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), Answers))
-        Thread(target=servers[-1].serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return f"http://127.0.0.1:{servers[-1].server_port}/v1"
-
-    yield serve
-    for one in servers:
+def server() -> Iterator[str]:
+    """The address of a server; a status follows."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as one:
+        Thread(target=one.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield f"http://127.0.0.1:{one.server_port}"
         one.shutdown()
-        one.server_close()
 
 
 def test_a_judge_that_can_run_has_no_problem(check: Check, tiny: Callable[..., Path]) -> None:
@@ -106,10 +102,10 @@ def test_a_folder_without_weights_is_told(check: Check, tiny: Callable[..., Path
     assert "holds no config.json" in told
 
 
-def test_a_server_that_answers_anything_is_there(check: Check, server: Callable[[int], str]) -> None:
+def test_a_server_that_answers_anything_is_there(check: Check, server: str) -> None:
     for status in (200, 404, 500):
-        assert check("endpoint:m", url=server(status)) == []
-    [told] = check("endpoint:m", url=server(401))
+        assert check("endpoint:m", url=f"{server}/{status}/v1") == []
+    [told] = check("endpoint:m", url=f"{server}/401/v1")
     assert "HTTP 401: the key in MRB_ENDPOINT_KEY is not set" in told
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
 import pyarrow as pa
 import pytest
 
@@ -109,12 +110,12 @@ def test_what_this_process_began_workers_finish_with_the_rows_of_one_go(
 def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(little: Benchmark, tmp_path: Path, use: Use) -> None:
     use(Scripted())
     execute.judge(little, tmp_path / "here", ["scripted"])
-    killed: list[int] = []
+    killed: list[psutil.Process] = []
 
     def kill_once(status: RunProgress) -> None:
         if 0 < status.held < status.planned and not killed:
-            killed.append(descendants(b"ray::MapWorker")[0])
-            os.kill(killed[0], signal.SIGKILL)
+            killed.append(descendants("ray::MapWorker")[0])
+            killed[0].kill()
 
     there = tmp_path / "there"
     [done] = execute.judge(little, there, ["scripted"], settings=Settings(batch_size=4), progress=kill_once, **ALONE)
@@ -128,8 +129,8 @@ def judge_until_ray_is_killed(bench: Path, runs: Path) -> None:
 
     def kill(status: RunProgress) -> None:
         if status.held:
-            for pid in descendants(b"raylet/raylet"):
-                os.kill(pid, signal.SIGKILL)
+            for one in descendants("raylet/raylet"):
+                one.kill()
 
     execute.judge(load(bench), runs, ["longer"], settings=Settings(batch_size=1), progress=kill, **LONE)
 
@@ -440,22 +441,6 @@ def test_a_cluster_that_cannot_be_used_is_said_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def descendants(command: bytes) -> list[int]:
+def descendants(command: str) -> list[psutil.Process]:
     """The processes that this one started, or they in turn, whose command holds this."""
-    parents: dict[int, int] = {}
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            pid, line = int(entry.name), (entry / "cmdline").read_bytes()
-            parents[pid] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-        except (ValueError, OSError):
-            continue
-        if command in line:
-            found.append(pid)
-    return [pid for pid in found if os.getpid() in ancestors(pid, parents)]
-
-
-def ancestors(pid: int, parents: dict[int, int]) -> Iterator[int]:
-    while pid in parents:
-        pid = parents[pid]
-        yield pid
+    return [one for one in psutil.Process().children(recursive=True) if command in " ".join(one.cmdline())]

@@ -5,7 +5,7 @@ import pandas as pd
 
 from mrb_lib.stats.panel import Panel
 
-from .rows import column
+from .panels import cases_of, frame_of, panel_of
 
 SHARE = np.array([0.45, 0.35, 0.2])
 CONFUSION = np.array(
@@ -26,26 +26,8 @@ def drawn(table: np.ndarray, truth: np.ndarray, generator: np.random.Generator) 
 
 def simulated(
     n: int, benchmarks: int, generator: np.random.Generator, confusion: np.ndarray = CONFUSION
-) -> tuple[pd.DataFrame, pd.DataFrame, Panel, list[str]]:
+) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
+    """The verdicts of the judge, the cases, and the annotations."""
     truth = generator.choice(3, (benchmarks, n), p=SHARE)
     labels = np.stack([drawn(table, truth, generator) for table in confusion])
-    return benchmark_of(labels, drawn(JUDGE, truth, generator))
-
-
-def benchmark_of(labels: np.ndarray, verdict: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame, Panel, list[str]]:
-    """The labels of annotators, (annotators, benchmarks, cases), and a judge's, (benchmarks, cases), as tables."""
-    benchmarks, n = verdict.shape
-    ids, names = np.array([f"c{i}" for i in range(n)]), [f"d{i:03d}" for i in range(benchmarks)]
-    who, dimension, case = np.indices(labels.shape)
-    annotations = pd.DataFrame(
-        {
-            "case_id": column(case, ids),
-            "annotator": column(who, [f"a{i}" for i in range(len(labels))]),
-            "dimension": column(dimension, names),
-            "choice": column(labels, LABELS),
-        }
-    )
-    choice = np.full((1, benchmarks, n, 2, 1), -2, dtype=np.int8)
-    choice[0, :, :, 0, 0] = verdict
-    panel = Panel(["j"], names, [0], choice, None, pd.DataFrame({"judge": ["j"], "n_cases": [n]}))
-    return annotations, pd.DataFrame({"case_id": ids}), panel, names
+    return panel_of(drawn(JUDGE, truth, generator)[None]), cases_of(n), frame_of(labels)

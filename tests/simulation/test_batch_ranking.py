@@ -84,13 +84,3 @@ def test_the_position_effect_is_found_within_its_interval(weights: np.ndarray) -
         if weights is STEADY:
             assert row["position_bias_low"] > 0, "the bias is shown"
     assert np.mean(held) >= 0.85  # with 95% each, 17 or more of 20 with 98%
-
-
-def test_noise_lowers_agreement_and_repeats_of_the_two_directions_raise_it() -> None:
-    cases = item_cases(100, K)
-    gold = gold_of_worth(cases)
-    tau = {}
-    for noise in (0.3, 1.0, 3.0):
-        verdicts, _ = judged(cases, STEADY, noise=noise, seed=2)
-        tau[noise] = items_row(verdicts, gold, cases)["kendall"]
-    assert tau[0.3] > tau[1.0] > tau[3.0] > 0

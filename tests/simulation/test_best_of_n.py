@@ -6,7 +6,7 @@ import pandas as pd
 from mrb_lib.stats.methods.item_orders import choose
 from mrb_lib.stats.tables.best_of_n import estimates
 
-from .shares import is_near
+from .panels import covers_as_claimed
 
 RNG = np.random.default_rng(9)
 
@@ -35,4 +35,4 @@ def test_the_intervals_hold_what_many_items_would_show() -> None:
     rows = [estimates(chosen_of_three(100), np.arange(100)) for _ in range(draws)]
     for name, value in truth.items():
         held = np.mean([row[f"{name}_low"] <= value <= row[f"{name}_high"] for row in rows])
-        assert is_near(held, 0.95, draws, least=0.015), name
+        assert covers_as_claimed(held, trials=draws, least=0.015), name

@@ -19,13 +19,11 @@ from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.methods.response_traits import length_difference, standardised
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tables.bias import over_clusters, regression
-from tests.stats.small_tables import rows_of
 
-from .rows import column
+from .panels import cases_of, frame_of, panel_of, rows_of
 
 RESPONDERS = ("gpt-4o", "gpt-5", "Other-1B", "Other-2B")
 THREE, FIVE = (1.0, 1.0, 1.0), (0.8, 0.9, 1.0, 1.1, 1.2)
-LABELS = np.array(["A", "B", "tie"])
 TELLING = 250
 """Benchmarks that tell 5% from what the majority's label gives, 74% and more, by 24 Monte-Carlo errors, and find a test
 that rejects in 10% in 19 seeds of 20 (binomial, more than 7% of 250)."""
@@ -46,7 +44,7 @@ class World:
     @cached_property
     def table(self) -> pd.DataFrame:
         """What `bias` says of them all."""
-        return rows_of("bias", self.cases, self.verdicts, self.gold, annotations=self.annotations)
+        return rows_of("bias", self.verdicts, self.gold, self.cases, self.annotations)
 
     def rows(self, name: str) -> pd.DataFrame:
         """The table's rows of one property, in every benchmark."""
@@ -83,13 +81,9 @@ def world(
     rng = np.random.default_rng(seed)
     models = np.array([rng.choice(RESPONDERS, 2, replace=False) for _ in range(n)])
     sizes = np.exp(rng.normal(6, 0.5, (2, n))).astype(int)
-    ids, names = [f"c{i}" for i in range(n)], [f"d{i:03d}" for i in range(benchmarks)]
-    cases = pd.DataFrame(
-        {
-            "case_id": ids, "question": "q", "response_a": ["x" * size for size in sizes[0]],
-            "response_b": ["y" * size for size in sizes[1]],
-        }
-    )  # fmt: skip
+    cases = cases_of(
+        n, question="q", response_a=["x" * size for size in sizes[0]], response_b=["y" * size for size in sizes[1]]
+    )
     if better or of_own:  # else nothing is asked about authors, and to leave them out takes half of the time
         cases = cases.assign(model_a=models[:, 0], model_b=models[:, 1])
     longer = standardised(length_difference(cases))
@@ -105,22 +99,11 @@ def world(
         asked = np.argsort(rng.random(votes.shape), axis=0) < seats
     counts = np.stack([((votes == label) & asked).sum(axis=0) for label in range(3)], axis=-1)
     most = counts.max(axis=-1, keepdims=True)
-    label = np.where((counts == most).sum(axis=-1) == 1, counts.argmax(axis=-1), -1)
-    who, dimension, case = np.nonzero(asked)
-    annotations = pd.DataFrame(
-        {
-            "case_id": column(case, ids), "annotator": column(who, [f"a{i}" for i in range(len(noise))]),
-            "dimension": column(dimension, names), "choice": column(votes[asked], LABELS),
-        }
-    )  # fmt: skip
-    of_dimension, of_case = np.nonzero(label >= 0)
-    chosen = column(label[label >= 0], LABELS)
-    gold = pd.DataFrame({"case_id": column(of_case, ids), "dimension": column(of_dimension, names), "choice": chosen})
+    gold = frame_of(counts.argmax(axis=-1), there=(counts == most).sum(axis=-1) == 1)
     seen = quality + of_length * longer + of_own * own + judge_noise * rng.normal(size=quality.shape)
     shown = seen[..., None] + 0.3 * judge_noise * rng.normal(size=(*quality.shape, 2))
-    choice = (shown < 0).astype(np.int8)[None, ..., None]
-    verdicts = Panel(["gpt-4o"], names, [0], choice, None, pd.DataFrame())
-    return World(verdicts, gold, cases, annotations, quality, longer, own)
+    verdicts = panel_of((shown < 0)[None], judges=["gpt-4o"])
+    return World(verdicts, gold, cases, frame_of(votes, there=asked), quality, longer, own)
 
 
 def excludes_zero(rows: pd.DataFrame, of: str = "") -> float:
@@ -144,8 +127,8 @@ def oracle(drawn: World, predictor: np.ndarray) -> float:
 
 @pytest.mark.parametrize(
     ("correlation", "noise"),
-    [(0.0, THREE), (0.3, THREE), (0.6, THREE), (0.3, FIVE)],
-    ids=["none", "some", "much", "five"],
+    [(0.0, THREE), (0.6, THREE), (0.3, FIVE)],
+    ids=["none", "much", "five"],
 )
 def test_length_is_not_found_where_longer_responses_are_better(correlation: float, noise: Sequence[float]) -> None:
     drawn = world(1000, TELLING, 1, correlation=correlation, noise=noise)
@@ -158,9 +141,8 @@ def test_length_is_not_found_where_longer_responses_are_better(correlation: floa
 
 
 @pytest.mark.parametrize("judge_noise", [0.5, 2.0])
-@pytest.mark.parametrize("correlation", [0.3, 0.6])
-def test_nor_by_a_judge_that_is_more_or_less_exact_than_annotators(correlation: float, judge_noise: float) -> None:
-    rows = world(400, 150, 6, correlation=correlation, judge_noise=judge_noise).rows("length")
+def test_nor_by_a_judge_that_is_more_or_less_exact_than_annotators(judge_noise: float) -> None:
+    rows = world(400, 150, 6, correlation=0.6, judge_noise=judge_noise).rows("length")
     assert rejected(rows) <= 0.07
 
 
@@ -198,7 +180,7 @@ def test_size_with_few_cases() -> None:
     assert rows["p_value"].notna().mean() > 0.95
 
 
-@pytest.mark.parametrize(("correlation", "pull"), [(0.0, 0.15), (0.3, 0.2), (0.6, 0.3)])
+@pytest.mark.parametrize(("correlation", "pull"), [(0.0, 0.15), (0.6, 0.3)])
 def test_most_of_the_power_of_knowing_quality_is_kept(correlation: float, pull: float) -> None:
     """A pull of length, in standard deviations of quality, found by the table and by a regression on quality itself."""
     drawn = world(1000, 100, 4, correlation=correlation, of_length=pull)
@@ -217,5 +199,5 @@ def test_errors_that_annotators_share_convict_and_the_sentence_says_so() -> None
     """A liking of all annotators for something that goes with length is what no votes can tell from quality."""
     drawn = world(1000, 60, 12, correlation=0.3, shared=0.4, noise=(0.7, 0.7, 0.7))
     assert rejected(drawn.rows("length")) > 0.15
-    said = TABLES["bias"].says(drawn.table[drawn.table["dimension"] == "d000"])
+    said = TABLES["bias"].says(drawn.table[drawn.table["dimension"] == "d0000"])
     assert "assumes that annotators err independently" in said

@@ -6,11 +6,10 @@ import pytest
 from scipy import stats
 
 from mrb_lib.stats.contrasts import CLUSTERED, MCNEMAR, PERMUTATION
-from mrb_lib.stats.estimation import Sampling, estimate, mean
 from mrb_lib.stats.flips import flip_p
 from mrb_lib.stats.tables.power import Pairs, cases_needed, detectable
 
-from .panels import panel_of, rows_of
+from .panels import rows_of, tables_of
 
 STUDIES = 2000
 """Of which a power of .8 is found within three Monte-Carlo errors, .027."""
@@ -29,12 +28,6 @@ def p_values(gains: np.ndarray) -> np.ndarray:
     return flip_p(gains.T.astype(np.int64))
 
 
-def trinomial(n: int, only_1: float, only_2: float, seed: int) -> np.ndarray:
-    """Differences of two right-or-wrong judges, shape (studies, n)."""
-    drawn = np.random.default_rng(seed).random((STUDIES, n), dtype=np.float32)
-    return (drawn < only_1).astype(np.int32) - (drawn > 1 - only_2)
-
-
 @pytest.mark.parametrize("level", [0.05, OF_28])
 @pytest.mark.parametrize("n", [100, 400])
 def test_permutation_test_of_graded_scores(n: int, level: float) -> None:
@@ -51,16 +44,6 @@ def test_permutation_test_of_graded_scores(n: int, level: float) -> None:
     assert LEAST <= (p_values(gains) <= level).mean() <= MOST
 
 
-@pytest.mark.parametrize("level", [0.05, OF_28])
-@pytest.mark.parametrize(("n", "discordance"), [(100, 0.3), (500, 0.25), (1000, 0.05)])
-def test_mcnemars_exact_test(n: int, discordance: float, level: float) -> None:
-    smallest = float(detectable(known(n, 1.0, discordance), MCNEMAR, level)[0])
-    gains = trinomial(n, (discordance + smallest) / 2, (discordance - smallest) / 2, 3)
-    up, down = (gains > 0).sum(axis=1), (gains < 0).sum(axis=1)
-    exact = 2 * stats.binom.cdf(np.minimum(up, down), up + down, 0.5)
-    assert LEAST <= (exact <= level).mean() <= MOST
-
-
 def clustered(size: np.ndarray, difference: float, seed: int) -> np.ndarray:
     """Sums by cluster of scores that vary by .4 among cases and by .15 among clusters, shape (studies, clusters)."""
     generator = np.random.default_rng(seed)
@@ -75,7 +58,7 @@ def known_clusters(size: np.ndarray) -> Pairs:
     return Pairs(n * one, len(size) * one, error * one, one)
 
 
-@pytest.mark.parametrize(("clusters", "level"), [(8, 0.05), (15, 0.05), (17, OF_28), (50, OF_28), (500, OF_28)])
+@pytest.mark.parametrize(("clusters", "level"), [(8, 0.05), (17, OF_28), (50, OF_28)])
 def test_permutation_test_of_clusters_of_unequal_size(clusters: int, level: float) -> None:
     size = np.random.default_rng(clusters).integers(2, 31, clusters).astype(float)
     smallest = float(detectable(known_clusters(size), CLUSTERED, level)[0])
@@ -121,38 +104,28 @@ def test_power_of_the_rows_of_the_tables_of_eight_judges() -> None:
 
     smallest = 0.1
     for _ in range(3):
-        rows = rows_of("power", *panel_of(judges(base + smallest, 1, 40 * n)), policy="official", resamples=0)
-        pair = rows[(rows["part"] == "pair") & (rows["judge_1"] == "j0")]
+        rows = rows_of("power", *tables_of(judges(base + smallest, 1, 40 * n)), policy="official", resamples=0)
+        pair = rows[(rows["part"] == "pair") & (rows["judge_1"] == "j00")]
         assert (pair["alpha_adjusted"] == 0.05 / 28).all()
         count = np.full(7, float(n))
         shown = Pairs(count, count, error_of(pair, n), pair["discordance"].to_numpy())
         smallest = float(np.median(detectable(shown, MCNEMAR, OF_28)))
-    made = rows_of("significance", *panel_of(judges(base + smallest, studies, n)), policy="official", resamples=0)
+    made = rows_of("significance", *tables_of(judges(base + smallest, studies, n)), policy="official", resamples=0)
     made = of_best(made)
     assert LEAST <= (made["p_value"] <= OF_28).mean() <= MOST
     assert (made["p_adjusted"] <= 0.05).mean() >= (made["p_value"] <= OF_28).mean()
     uncorrected = (stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) * error_of(pair, n).mean()
-    before = rows_of("significance", *panel_of(judges(base + uncorrected, 50, n)), policy="official", resamples=0)
+    before = rows_of("significance", *tables_of(judges(base + uncorrected, 50, n)), policy="official", resamples=0)
     before = of_best(before)
     assert (before["p_adjusted"] <= 0.05).mean() < 0.6
 
 
 def of_best(rows: pd.DataFrame) -> pd.DataFrame:
     """The pairs of the best judge on each dimension."""
-    is_its = rows["judge_1"].eq("j0") | rows["judge_2"].eq("j0")
+    is_its = rows["judge_1"].eq("j00") | rows["judge_2"].eq("j00")
     return rows[rows["part"].eq("pair") & rows["dimension"].ne("average") & is_its]
 
 
 def error_of(pair: pd.DataFrame, n: int) -> np.ndarray:
     """The standard errors that n cases would have."""
     return (pair["standard_error"] * np.sqrt(pair["n"] / n)).to_numpy()
-
-
-def test_an_error_is_that_of_the_estimator() -> None:
-    """The error of `known_clusters` is the linearised one of cases in a large benchmark."""
-    generator = np.random.default_rng(3)
-    size = np.tile(np.arange(2, 31), 100)
-    codes = np.repeat(np.arange(len(size)), size)
-    value = generator.normal(0.1, 0.15, len(size))[codes] + generator.normal(0, 0.4, len(codes))
-    found = estimate(mean(value[:, None]), Sampling(codes, np.empty((0, len(size)))))
-    assert found.error == pytest.approx(known_clusters(size.astype(float)).error, rel=0.05)

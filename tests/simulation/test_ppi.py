@@ -54,9 +54,8 @@ def covers(found: Powered, truth: float = RATE, *, classical: bool = False) -> f
 
 
 @pytest.mark.parametrize("judge", list(AGREE))
-@pytest.mark.parametrize(("n", "more"), [(100, 400), (1000, 500)])
-def test_coverage_and_width(n: int, more: int, judge: str) -> None:
-    agree = AGREE[judge]
+def test_coverage_and_width(judge: str) -> None:
+    n, more, agree = 100, 400, AGREE[judge]
     found = simulated(n, more, agree, n)
     assert LOW <= covers(found) <= HIGH
     assert LOW <= covers(found, classical=True) <= HIGH
@@ -70,7 +69,7 @@ def test_coverage_and_width(n: int, more: int, judge: str) -> None:
     assert found.helped.value.std() / found.classical.value.std() == pytest.approx(np.median(ratio), abs=0.05)
 
 
-@pytest.mark.parametrize("rate", [0.5, 0.7, 0.85])
+@pytest.mark.parametrize("rate", [0.5, 0.85])
 @pytest.mark.parametrize(("n", "more"), [(100, 900), (1000, 2000)])
 def test_cases_that_annotators_cannot_decide_do_not_bias_the_estimate(n: int, more: int, rate: float) -> None:
     """Of the cases seen, as of the others, 15% cannot be decided; there a judge that is right at 85% only guesses.

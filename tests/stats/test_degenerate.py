@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analyze import TABLES, analyze
@@ -13,13 +12,6 @@ from mrb_lib.tables.errors import InputError
 from tests.stats.every_table import KNOWN, full_benchmark
 from tests.stats.small_tables import (
     OF_PREFERENCES,
-    annotations_of,
-    cases_of,
-    ceiling,
-    gold_of,
-    jury,
-    rows_of,
-    verdicts_of,
 )
 
 BENCHMARK, VERDICTS = full_benchmark()
@@ -53,6 +45,75 @@ DATA = {
 RANGES = {"share 0-1": (0, 1), "difference": (-1, 1), "p 0-1": (0, 1), "odds ratio": (0, np.inf)}
 
 
+REASONS = {
+    "accuracy": {
+        "always the first": ["cohen_kappa: gold or verdicts contain one category only", "the cases do not differ"],
+        "one judge and order": ["verdicts came in one order only, so position bias is not averaged out"],
+        "two cases": ["gold names a side in fewer than 5 clusters"],
+        "no label": ["no case can be scored"],
+    },
+    "agreement": {
+        "one cluster": ["fewer than two clusters", "nominal labels: no weighted kappa, AC2 or ICC"],
+        "two cases": ["share fewer than 20 cases"],
+        "no label": ["there are no annotations"],
+    },
+    "best_of_n": {"no label": ["no item has so many responses with a gold label on every pair"]},
+    "bias": {
+        "always right and certain": ["a predictor decides all or nearly all choices", "_accuracy is undefined"],
+        "always the first": ["fewer clusters than ten for each predictor"],
+        "two cases": ["undefined: fewer than ten cases with a verdict show it"],
+        "no label": ["association only: no case has two annotators", "no case with a verdict has a gold label"],
+    },
+    "calibration": {
+        "always right and certain": ["temperature has no best value", "not recalibrated"],
+        "one cluster": ["fewer than two clusters"],
+        "two cases": ["wrong_at_high_confidence is undefined: no confidence reaches .9"],
+    },
+    "ceiling": {
+        "two cases": ["no annotator is tested: fewer than 30 independent cases", "no verdict: fewer than 30 cases",
+                      "no interval of difference: the cases do not differ"],
+        "no label": ["there are no annotations"],
+    },
+    "consistency": {"one judge and order": ["no case was presented in both orders"]},
+    "contamination": {
+        "two cases": ["no scored case is dated after the cut-off", "its own may be later"],
+        "no label": ["no scored case has a date that tells its side"],
+    },
+    "criteria": {"no label": ["it never separates responses", "no case can be scored", "no verdict is wrong"]},
+    "dif": {
+        "always right and certain": ["no finite odds ratio"], "one cluster": ["more than three quarters of the cases"],
+        "one judge and order": ["matching by difficulty needs two judges or more"],
+    },
+    "difficulty": {
+        "always right and certain": ["no difficulty: judges fail together", "no judge gave another label"],
+        "no label": ["no model: fewer than two judges are scored"],
+    },
+    "groups": {"two cases": ["fewer than 3 families"], "no label": ["no judge of a group is scored here"]},
+    "jury": {"one cluster": ["no other cluster has a labelled case"], "no label": ["no case can be scored"]},
+    "models": {
+        "always right and certain": ["always right: the log odds are infinite"],
+        "always the first": ["no finite estimate"], "one judge and order": ["not identified"],
+        "two cases": ["no interval of estimate, marginal_effect: fewer than 5 clusters"],
+        "no label": ["no verdict on a case with a decisive gold label"],
+    },
+    "power": {"one judge and order": ["a comparison takes two judges"]},
+    "ppi": {"no label": ["fewer than two labelled cases"], "always the first": ["correlation is undefined"]},
+    "probes": {"no label": ["accuracy is undefined: no case that is judged in both has a gold label"]},
+    "ranking": {"no label": ["no item whose responses gold and judge both put in an order", "no case can be scored"]},
+    "significance": {
+        "always right and certain": ["the judges do not differ on any case"],
+        "one cluster": ["the same in every cluster"], "one judge and order": ["there is one judge only"],
+        "no label": ["could not be tested against every judge", "fewer than two cases are scored for every judge"],
+    },
+    "transfer": {
+        "always right and certain": ["it takes two judges that are not equal", "sampling error is taken as binomial"],
+        "always the first": ["same score throughout", "clusters lie in several domains", "it needs three domains"],
+        "one cluster": ["no interval of accuracy: every domain is one cluster"],
+    },
+}  # fmt: skip
+"""Some of the reasons that rows of each table give."""
+
+
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("table", OF_PREFERENCES)
 def test_estimates_are_in_range_and_nulls_are_explained(table: str, data: str) -> None:
@@ -62,6 +123,8 @@ def test_estimates_are_in_range_and_nulls_are_explained(table: str, data: str) -
     except InputError as error:
         assert str(error).endswith(".")
         return
+    said = "; ".join(rows["reason"].dropna().unique())
+    assert [reason for reason in REASONS.get(table, {}).get(data, []) if reason not in said] == []
     for column in spec.declared:
         values = pd.to_numeric(rows[column.name], errors="coerce").astype(float)
         low, high = RANGES.get(column.unit, (-np.inf, np.inf))
@@ -81,52 +144,3 @@ def test_estimates_are_in_range_and_nulls_are_explained(table: str, data: str) -
         own = rows["part"].isin(column.parts) if column.parts else pd.Series(True, rows.index)
         bare = rows["reason"][own & values.notna() & ~known]
         assert bare.fillna("").str.contains(column.name, regex=False).all(), f"no interval of {column.name}"
-
-
-GOLD = "AB" * 15
-
-
-BOTH_RIGHT = verdicts_of({(judge, order): GOLD for judge in "jk" for order in ("AB", "BA")})
-
-
-WILSON = proportion_confint(30, 30, method="wilson")
-
-
-FAST = {"resamples": 100}
-
-
-def ends(table: pd.DataFrame, low: str = "low", high: str = "high") -> list[list[float]]:
-    assert len(table)
-    return table[[low, high]].drop_duplicates().to_numpy(dtype=float).tolist()
-
-
-def test_gold_rules() -> None:
-    people = annotations_of(dict.fromkeys("abc", GOLD))
-    table = rows_of("gold_rules", cases_of(30), BOTH_RIGHT, None, people, **FAST)
-    rows = table[table["part"] == "rule"].set_index("rule")
-    for rule in ("majority", "unanimous", "soft_votes"):
-        assert ends(rows.loc[[rule]]) == [pytest.approx(WILSON)], rule
-    [[low, high]] = ends(rows.loc[["leave_one_out"]])
-    assert 0.87 < low < WILSON[0], "90 labels of 30 cases are 30 observations, with t for 30 clusters"
-    assert high == 1
-
-
-def test_jury() -> None:
-    table = jury(BOTH_RIGHT, gold_of(GOLD), cases_of(30), **FAST)
-    for part in ("jury", "single"):
-        rows = table[(table["part"] == part) & table["accuracy"].notna()]
-        assert ends(rows) == [pytest.approx(WILSON)], part
-
-
-def test_ceiling() -> None:
-    """Of each annotator and of each judge; the mean annotator rests on 90 labels of 30 cases."""
-    people = annotations_of(dict.fromkeys("abc", GOLD))
-    table = ceiling(BOTH_RIGHT, people, cases_of(30), **FAST).query("part != 'alt_test'")
-    alone = (table["part"] == "annotator") & (table["annotator"] != "mean")
-    assert ends(table[alone]) == [pytest.approx(WILSON)]
-    for rows in (table[(table["part"] == "annotator") & ~alone], table[table["part"] == "judge"]):
-        [[low, high]] = ends(rows)
-        assert 0.87 < low < WILSON[0]
-        assert high == 1
-    judges = table[table["part"] == "judge"]
-    assert judges[["difference_low", "difference_high", "verdict"]].isna().all(axis=None)

@@ -73,7 +73,7 @@ def test_as_all_flips_of_many_small_benchmarks(largest: int) -> None:
     assert p_values(gains) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("clusters", [5, 8, 16])
+@pytest.mark.parametrize("clusters", [5, 8, 12])
 def test_few_clusters_with_large_sums_are_exact(clusters: int) -> None:
     gains = np.rint(np.random.default_rng(clusters).normal(0.5, 1, (50, clusters)) * 5_000)
     assert p_values(gains) == pytest.approx([every_flip(gain) for gain in gains], rel=1e-12)

@@ -8,14 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.parts import (
-    DamagedPartError,
-    damaged_parts,
-    move_aside,
-    next_path,
-    read_part,
-    write_part,
-)
+from mrb_lib.verdicts.parts import DamagedPartError, damaged_parts, move_aside, next_path, read_part, write_part
 
 TABLE = pa.table({"case_id": [str(i) for i in range(30)], "p_a": [i / 30 for i in range(30)], "reply": ["well"] * 30})
 

@@ -18,7 +18,6 @@ from mrb_lib.tables.validation import Finding, check_references
 
 ANNOTATION_COLUMNS = ("case_id", "annotator", "dimension", "choice")
 VERDICT_COLUMNS = ("judge", "case_id", "dimension", "order", "choice", "status", "reply")
-PREFERENCE = ("A", "tie", "B")
 
 
 class Imported(NamedTuple):
@@ -38,6 +37,7 @@ class Imported(NamedTuple):
     understood: tuple[str, ...] = ()
 
 
+Rows = pd.DataFrame | Iterable[Mapping[str, object]] | Iterable[Sequence[object]]
 Read = Callable[..., Imported]
 Write = Callable[..., list[Finding]]
 F = TypeVar("F", Read, Write)
@@ -131,54 +131,43 @@ def declared_options(function: Read | Write) -> dict[str, inspect.Parameter]:
 
 def import_tables(
     meta: BenchmarkMeta,
-    cases: pd.DataFrame | Sequence[Mapping[str, object]],
-    annotations: pd.DataFrame | Iterable[Sequence[object]] = (),
-    verdicts: pd.DataFrame | Iterable[Sequence[object]] = (),
+    cases: Rows,
+    annotations: Rows = (),
+    verdicts: Rows = (),
     findings: Iterable[Finding] = (),
     *,
-    source: Path,
+    source: object,
     images: Mapping[str, bytes] | None = None,
+    understood: Sequence[str] = (),
+    files: Mapping[TableName, str] | None = None,
 ) -> Imported:
     """Validate the tables, or the rows that a format made of its source, and put them together.
 
     Parameters
     ----------
     cases : the table, or its rows as `SourceRow.case` makes them
-    annotations : a table that is validated already, or rows in the order of `ANNOTATION_COLUMNS`
-    verdicts : a table that is validated already, or rows in the order of `VERDICT_COLUMNS`; of rows, repeat is 0 and
-        probe none
-    findings : what was counted on the way
+    annotations : the table, or rows in the order of `ANNOTATION_COLUMNS`
+    verdicts : the table, or rows in the order of `VERDICT_COLUMNS`; of rows, repeat is 0 and probe none
+    findings, understood : see `Imported`
     source : the file to name in messages
     images : the bytes of each image by name, read when asked for
+    files : those of tables that `source` does not hold
 
     Raises
     ------
     InputError
         There are no cases, a table breaks its contract, or it names a case that does not exist.
     """
-    cases = pd.DataFrame(cases)
-    if cases.empty:
-        raise InputError(f"{source}: holds no cases; check that it is the folder you mean.")
-    cases = meta.conform(cases, "cases", str(source))
-    annotations = _checked(annotations, "annotations", meta, cases, str(source))
-    verdicts = _checked(verdicts, "verdicts", meta, cases, str(source))
-    return Imported(Benchmark(meta, cases, annotations, images or {}), verdicts, list(findings))
-
-
-def _checked(
-    rows: pd.DataFrame | Iterable[Sequence[object]],
-    table: TableName,
-    meta: BenchmarkMeta,
-    cases: pd.DataFrame,
-    source: str,
-) -> pd.DataFrame:
-    if not isinstance(rows, pd.DataFrame):
-        names = ANNOTATION_COLUMNS if table == "annotations" else VERDICT_COLUMNS
-        rows = meta.conform(pd.DataFrame(list(rows), columns=list(names), dtype="str"), table, source)
-    check_references(rows, cases, source)
-    return rows
-
-
-def no_verdicts(path: Path, judge: str) -> Finding:
-    """The finding that a judge's file, which the source publishes, is not there."""
-    return Finding("info", str(path), None, None, f"there are no verdicts of {judge}", "add the file if you want them")
+    columns = {"annotations": ANNOTATION_COLUMNS, "verdicts": VERDICT_COLUMNS}
+    frames: dict[TableName, pd.DataFrame] = {}
+    rows: dict[TableName, Rows] = {"cases": cases, "annotations": annotations, "verdicts": verdicts}
+    for table, given in rows.items():
+        file = (files or {}).get(table, str(source))
+        if not isinstance(given, pd.DataFrame):
+            given = pd.DataFrame(list(given), columns=columns.get(table), dtype="str" if table in columns else None)
+        if table == "cases" and given.empty:
+            raise InputError(f"{source}: holds no cases; check that it is the folder you mean.")
+        frames[table] = meta.conform(given, table, file)
+        check_references(given, frames["cases"], file)
+    benchmark = Benchmark(meta, frames["cases"], frames["annotations"], {} if images is None else images)
+    return Imported(benchmark, frames["verdicts"], list(findings), tuple(understood))

@@ -7,18 +7,16 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import chain, islice
+from itertools import chain, dropwhile, islice
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
-from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import decoded, readable
 from mrb_lib.tables.validation import Finding, counted
 
-TEXT_SUFFIXES: Final = (".csv", ".tsv", ".txt")
 SEPARATORS: Final[Mapping[str, str]] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SNIFFED = 50  # rows that decide on the separator
 _THOUSANDS = "[.'\u00a0\u202f]"
@@ -50,6 +48,13 @@ class Source:
     def understood(self) -> str:
         """Return a line on the file for the user to confirm."""
         return f"{self.file}: {self.about}, {len(self.frame):,} rows"
+
+    @property
+    def with_decimal_points(self) -> pd.DataFrame:
+        """Return the table with decimal points, each column by itself: an answer of 1.250 is text."""
+        if not self.has_decimal_commas:
+            return self.frame
+        return pd.DataFrame({name: with_points(self.frame[[name]])[0][name] for name in self.frame})
 
 
 def read_cells(path: Path, findings: list[Finding] | None = None) -> Source:
@@ -92,35 +97,34 @@ def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Source]:
     """
     import openpyxl
 
+    with readable(path):
+        content = path.read_bytes()
     try:
-        with readable(path):
-            book, written = (openpyxl.load_workbook(path, data_only=values) for values in (True, False))
-    except InputError:
-        raise
+        book, written = (openpyxl.load_workbook(io.BytesIO(content), data_only=stored) for stored in (True, False))
     except Exception as error:  # openpyxl raises nearly anything on damaged files
         raise InputError(
             f"{path}: is not a readable .xlsx workbook ({type(error).__name__}); save it again."
         ) from error
     sheets: dict[str, Source] = {}
     for sheet in sorted(book.worksheets, key=lambda each: each.sheet_state != "visible"):
-        cells = {(cell.row, cell.column): cell for row in sheet.iter_rows() for cell in row}
-        texts = {place: _cell_text(cell) for place, cell in cells.items()}
+        cells = [cell for row in sheet.iter_rows() for cell in row]
+        texts = {(cell.row, cell.column): _cell_text(cell) for cell in cells}
         for area in sheet.merged_cells.ranges:
             texts |= dict.fromkeys(area.cells, texts.get((area.min_row, area.min_col), ""))
-        rows = [[texts[cell.row, cell.column] for cell in row] for row in sheet.iter_rows()]
-        first = next((i for i, row in enumerate(rows) if any(row)), None)
-        if first is None:
+        lines = [[texts[cell.row, cell.column] for cell in row] for row in sheet.iter_rows()]
+        rows = list(dropwhile(lambda line: not any(line), lines))
+        if not rows:
             continue
         where = path.with_name(f"{path.name} ({sheet.title})")
-        frame = _table(iter(rows[first:]), where, findings)
+        frame = _table(iter(rows), where, findings)
         formulas = (cell for row in written[sheet.title].iter_rows() for cell in row if cell.data_type == "f")
-        without = sum(cells[cell.row, cell.column].value is None for cell in formulas)
+        without = sum(sheet[cell.coordinate].value is None for cell in formulas)
         problem, cure = "formulas have no stored value and are empty here", "open the file in Excel and save it again"
         findings += counted(without, "warning", where, problem, cure)
-        errors = sum(cell.data_type == "e" for cell in cells.values())
+        errors = sum(cell.data_type == "e" for cell in cells)
         problem = "cells hold an Excel error and are empty here"
         findings += counted(errors, "warning", where, problem, "correct the formulas")
-        large = sum(isinstance(cell.value, int | float) and abs(cell.value) >= _MOST_EXACT for cell in cells.values())
+        large = sum(isinstance(cell.value, int | float) and abs(cell.value) >= _MOST_EXACT for cell in cells)
         problem = "numbers have more digits than Excel keeps"
         findings += counted(large, "warning", where, problem, "store such ids as text, from their source")
         sheets[sheet.title] = Source(frame, str(path), f"Excel, sheet {sheet.title}", True)
@@ -138,23 +142,6 @@ def _cell_text(cell: Any) -> str:
     value = int(value) if isinstance(value, float) and value.is_integer() else value
     padded = isinstance(value, int) and value >= 0 and re.fullmatch("0+", cell.number_format)
     return str(value).zfill(len(cell.number_format)) if padded else str(value)
-
-
-def read_csv(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
-    """Read a CSV file, see `read_cells`, with decimal points; its columns have the names that `--map` gives them."""
-    source = read_cells(path, findings)
-    frame = source.frame
-    if source.has_decimal_commas:  # each column by itself: an answer of 1.250 is text
-        frame = pd.DataFrame({name: with_points(frame[[name]])[0][name] for name in frame})
-    return renamed_columns(frame, path)
-
-
-def renamed_columns(frame: pd.DataFrame, path: Path | str) -> pd.DataFrame:
-    """Return a table whose columns are all kept, under the names that `--map` gives them."""
-    columns = column_map()
-    renamed = frame.rename(columns=columns.of(frame.columns, path))
-    columns.reads(renamed.columns)
-    return renamed
 
 
 def _separator(text: str) -> str:

@@ -3,14 +3,13 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.tables.names import spelling_key
-from mrb_lib.tables.schema import CASES, DIMENSIONS, VERDICTS
+from mrb_lib.tables.schema import CASES, DIMENSIONS, VERDICTS, TableName
 from mrb_lib.tables.validation import Finding, Severity, counted
 
 OVERALL = "overall"
@@ -19,16 +18,10 @@ _OF_VERDICTS = {column.name for column in VERDICTS} - {"case_id", "dimension", "
 _OF_CASES = {column.name for column in CASES}
 
 
-class Tables(NamedTuple):
-    """The tables of a flat file; None for one that it does not hold."""
-
-    cases: pd.DataFrame
-    annotations: pd.DataFrame | None
-    verdicts: pd.DataFrame | None
-
-
-def split_flat(flat: pd.DataFrame, verdict_columns: Sequence[str], source: str, findings: list[Finding]) -> Tables:
-    """Split a file into the tables of a benchmark.
+def split_flat(
+    flat: pd.DataFrame, verdict_columns: Sequence[str], source: str, findings: list[Finding]
+) -> dict[TableName, pd.DataFrame]:
+    """Split a file into the tables of a benchmark that it holds.
 
     Parameters
     ----------
@@ -38,7 +31,7 @@ def split_flat(flat: pd.DataFrame, verdict_columns: Sequence[str], source: str, 
 
     Returns
     -------
-    Tables
+    dict of DataFrame
         Their index is the row of the file, from 0. A case's texts stand in its first row with one. Columns that the
         tables do not know belong to the cases if they are alike in all rows of each case, else to the annotations or
         verdicts.
@@ -48,49 +41,57 @@ def split_flat(flat: pd.DataFrame, verdict_columns: Sequence[str], source: str, 
     InputError
         Two rows of a case differ in a column of the cases, or a column is not there.
     """
-    flat = flat.reset_index(drop=True)
+    flat = _with_sides(_with_texts(flat), source, findings).reset_index(drop=True)
+    refuse_incomplete(flat, ("question", "response_a"), source)
+    names = [str(name) for name in flat]
     for name in verdict_columns:
-        if name not in flat:
-            hint = nearest(name, flat.columns)
-            raise InputError(
-                f"--verdicts {name}: there is no such column; use one of {', '.join(map(str, flat))}.{hint}"
-            )
-    flat = _with_case_ids(flat, source, findings)
+        if name not in names:
+            hint = nearest(name, names)
+            raise InputError(f"--verdicts {name}: there is no such column; use one of {', '.join(names)}.{hint}")
     is_judged = "judge" in flat
-    named = [name for name in flat if name == "choice" or is_dimension(str(name))]
+    if is_judged and verdict_columns:
+        raise InputError(f"--verdicts: {source} names its judges in the column judge; leave the option out.")
+    flat = _with_case_ids(flat, source, findings)
+    named = [name for name in names if name == "choice" or is_dimension(name)]
     labels = [] if is_judged else [name for name in named if name not in verdict_columns]
-    row_columns = {*verdict_columns, *labels, *_LABELS, *(_OF_VERDICTS if is_judged else ())}
-    case = flat["case_id"]
-    shared, own = [], []
-    for name in flat.columns:
-        if name in row_columns:
-            continue
-        differs = _differing(flat[name], case)
-        if not differs.any():
-            shared.append(name)
-        elif name in _OF_CASES or not (labels or is_judged):
-            row = int(differs.to_numpy().argmax())
-            problem = f"differs from an earlier row of the case {case[row]}"
-            raise InputError(f"{source}, row {row + 1}, column {name}: {problem}; correct one of the two.")
-        else:
-            own.append(name)
-    if not (labels or is_judged or verdict_columns):
+    of_rows = {*labels, *_LABELS, *(_OF_VERDICTS if is_judged else ())}.difference(verdict_columns)
+    shared: list[str] = []
+    own: list[str] = []
+    for name in map(str, flat.columns.difference([*of_rows, *verdict_columns], sort=False)):
+        differs = _differing(flat[name], flat["case_id"])
+        if differs.any() and (name in _OF_CASES or not (labels or is_judged)):
+            raise _contradiction(flat, differs, name, "correct one of the two", source)
+        (own if differs.any() else shared).append(name)
+    cases = _first_given(flat[shared], flat["case_id"])
+    rows = flat[["case_id", *(name for name in names if name in of_rows or name in own)]]
+    if is_judged:
+        return {"cases": cases, "verdicts": rows}
+    if not (labels or verdict_columns):
         severity: Severity = "warning" if "annotator" in flat else "info"
         problem = "no column is named choice or after a dimension, so there are no labels"
         findings.append(Finding(severity, source, None, None, problem, "name it with --map theirs=choice"))
-    cases = _first_given(flat[shared], case)
-    repeated = 0 if labels or is_judged or verdict_columns else len(flat) - len(cases)
-    findings += counted(repeated, "warning", source, "rows repeat a case word for word", "each case is read once")
-    rows = flat[["case_id", *(name for name in flat if name in {*_LABELS, *labels, *own})]]
-    if is_judged:
-        columns = [name for name in flat if name in row_columns or name in own]
-        return Tables(cases, None, flat[["case_id", *columns]])
-    wide = [] if "choice" in labels else [spelling_key(str(name)) for name in labels]
-    judged = wide[0] if len(wide) == 1 else OVERALL
-    if verdict_columns and wide and judged not in wide:
-        problem, cure = f"verdicts are on {OVERALL}, which has no labels", "import a row per dimension for the others"
-        findings.append(Finding("warning", source, None, verdict_columns[0], problem, cure))
-    return Tables(cases, long_labels(rows) if labels else None, _verdicts(flat, verdict_columns, judged, source))
+        repeated = len(flat) - len(cases)
+        findings += counted(repeated, "warning", source, "rows repeat a case word for word", "each case is read once")
+    tables: dict[TableName, pd.DataFrame] = {"cases": cases}
+    if labels:
+        tables["annotations"] = long_labels(rows)
+    if verdict_columns:
+        wide = [] if "choice" in labels else [spelling_key(name) for name in labels]
+        dimension = wide[0] if len(wide) == 1 else OVERALL
+        if wide and dimension not in wide:
+            problem, cure = f"verdicts are on {OVERALL}, which has no labels", "import a row per dimension for others"
+            findings.append(Finding("warning", source, None, verdict_columns[0], problem, cure))
+        tables["verdicts"] = pd.concat([_verdicts(flat, name, dimension, source) for name in verdict_columns])
+    return tables
+
+
+def refuse_incomplete(cases: pd.DataFrame, needed: Sequence[str], file: str) -> None:
+    """Refuse cases that lack columns: all of them at once, with the names that the file has."""
+    missing = [name for name in needed if name not in cases]
+    if missing:
+        columns = ", ".join(map(str, cases.columns))
+        example = " ".join(f'--map "THEIRS={name}"' for name in missing)
+        raise InputError(f"{file}: has no columns {', '.join(missing)}; name them with {example}; it has {columns}.")
 
 
 def is_dimension(name: str) -> bool:
@@ -133,33 +134,28 @@ def _differing(values: pd.Series, case: pd.Series) -> pd.Series:
 
 def _first_given(frame: pd.DataFrame, case: pd.Series) -> pd.DataFrame:
     """Return a row per case, of each column the first value that is not blank."""
-    first = case.drop_duplicates().index
-    out = frame.loc[first]
-    for name in frame.columns:
-        blank = is_blank(frame[name])
-        if blank[first].any() and not blank.all():
-            given = frame[name][~blank].groupby(case[~blank], sort=False).first()
-            filled = case[first].map(given)
-            out = out.assign(**{str(name): out[name].where(~blank[first] | filled.isna(), filled)})
-    return out
+    first = frame[~case.duplicated()]
+    filled = frame.mask(frame.apply(is_blank)).groupby(case.to_numpy(), sort=False, dropna=False).first()
+    return first.where(filled.isna().to_numpy(), filled.set_axis(first.index))
 
 
-def _verdicts(flat: pd.DataFrame, columns: Sequence[str], dimension: str, source: str) -> pd.DataFrame | None:
-    """Return the verdicts in columns named after judges, one per case and dimension, by default `dimension`."""
-    frames = []
-    for name in columns:
-        rows = flat[["case_id"]].assign(dimension=flat.get("dimension", dimension), judge=name, choice=flat[name])
-        case = rows["case_id"].astype("str") + "\0" + rows["dimension"].astype("str")
-        differs = _differing(rows["choice"], case)
-        if differs.any():
-            row = int(differs.to_numpy().argmax())
-            problem = f"differs from an earlier row of the case {rows['case_id'][row]}"
-            raise InputError(f"{source}, row {row + 1}, column {name}: {problem}; keep one verdict per case.")
-        frames.append(_first_given(rows, case))
-    return pd.concat(frames) if frames else None
+def _contradiction(flat: pd.DataFrame, differs: pd.Series, name: str, cure: str, source: str) -> InputError:
+    """Return the error that two rows of a case differ in a column."""
+    row = int(differs.to_numpy().argmax())
+    problem = f"differs from an earlier row of the case {flat['case_id'][row]}"
+    return InputError(f"{source}, row {row + 1}, column {name}: {problem}; {cure}.")
 
 
-def with_texts(flat: pd.DataFrame) -> pd.DataFrame:
+def _verdicts(flat: pd.DataFrame, judge: str, dimension: str, source: str) -> pd.DataFrame:
+    """Return the verdicts in the column named after a judge, one per case and dimension, by default `dimension`."""
+    rows = flat[["case_id"]].assign(dimension=flat.get("dimension", dimension), judge=judge, choice=flat[judge])
+    case = rows["case_id"].astype("str") + "\0" + rows["dimension"].astype("str")
+    if (differs := _differing(rows["choice"], case)).any():
+        raise _contradiction(rows, differs, judge, "keep one verdict per case", source)
+    return _first_given(rows, case)
+
+
+def _with_texts(flat: pd.DataFrame) -> pd.DataFrame:
     """Return conversations as texts: responses are their last messages, a question that is not there the others."""
     for name in ("chosen", "rejected", "response_a", "response_b"):
         talks = flat[name].map(_is_conversation) if name in flat else pd.Series(dtype=bool)
@@ -170,7 +166,7 @@ def with_texts(flat: pd.DataFrame) -> pd.DataFrame:
     return flat.assign(question=flat["question"].map(_talk_text)) if "question" in flat else flat
 
 
-def with_sides(flat: pd.DataFrame, source: str, findings: list[Finding]) -> pd.DataFrame:
+def _with_sides(flat: pd.DataFrame, source: str, findings: list[Finding]) -> pd.DataFrame:
     """Return the pairs of a preference data set, `chosen` and `rejected`, as two responses on sides drawn by chance."""
     if not {"chosen", "rejected"} <= set(flat) or {"response_a", "response_b"} & set(flat):
         return flat

@@ -3,56 +3,22 @@
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
+import pandas as pd
 import pyarrow as pa
 
-from mrb_lib.benchmarks.benchmark import LazyImages, open_parquet
+from mrb_lib.benchmarks.benchmark import LazyImages, open_parquet, read_table
+from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside, is_safe_name
 from mrb_lib.tables.validation import Finding, counted
 
 _BATCH = 4
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", ".png"),
-    (b"\xff\xd8\xff", ".jpg"),
-    (b"GIF8", ".gif"),
-    (b"BM", ".bmp"),
-    (b"II*\0", ".tif"),
-    (b"MM\0*", ".tif"),
-    (b"RIFF", ".webp"),
-)
-
-
-class ImagePosition(NamedTuple):
-    """Where an image is in a parquet file: `place` counts the images of a row."""
-
-    path: Path
-    column: str
-    group: int
-    row: int
-    place: int
-
-
-class ParquetImages(LazyImages):
-    """Images by name, read from parquet files when asked for; the last row group that was read is in memory."""
-
-    def __init__(self, positions: Mapping[str, ImagePosition]) -> None:
-        super().__init__(positions, self._read)
-        self._positions = dict(positions)
-        self._rows = lru_cache(maxsize=1)(lambda *group: list(_rows_of(*group)))
-
-    def _read(self, name: str) -> bytes:
-        path, column, group, row, place = self._positions[name]
-        rows = self._rows(path, column, group)
-        images = rows[row] if row < len(rows) else []
-        content = images[place].get("bytes") if place < len(images) else None
-        if not isinstance(content, bytes):
-            raise InputError(f"{path}: the image {name} is gone; the file changed while it was read, so start again.")
-        return content
+_MAGIC = {b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"BM": ".bmp", b"II*\0": ".tif",
+          b"MM\0*": ".tif", b"RIFF": ".webp"}  # fmt: skip
 
 
 def _rows_of(path: Path, column: str, group: int) -> Iterator[list[Mapping[str, object]]]:
@@ -73,55 +39,80 @@ def holds_bytes(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
-class ImageIndex:
-    """Names every image of the parquet files, in reading order, without keeping any.
+def read_without_bytes(
+    path: Path, image_names: Sequence[str], findings: list[Finding]
+) -> tuple[pd.DataFrame, str | None]:
+    """Return a parquet file under the names of `--map`, and what it calls its column of pictures, if it has one.
 
-    An image keeps the name the file gives it where that is a plain relative name that
-    no other image has; else it is named after its case. Equal images of equal name are one image.
+    Parameters
+    ----------
+    image_names : what we call that column; other columns that hold bytes are left out and said
+    """
+    schema = open_parquet(path).schema_arrow
+    renames = column_map().of(schema.names, path)
+    binary = [name for name in schema.names if holds_bytes(schema.field(name).type)]
+    pictures = next((name for name in binary if renames.get(name, name) in image_names), None)
+    for name in binary:
+        if name != pictures:
+            problem, cure = "holds bytes and is left out", f"read it as the images with --map {name}={image_names[0]}"
+            findings.append(Finding("warning", str(path), None, name, problem, cure))
+    frame = read_table(path, [name for name in schema.names if name not in binary]).rename(columns=renames)
+    column_map().reads([*frame.columns, *image_names[: pictures is not None]])
+    return frame, pictures
+
+
+class ParquetImages(LazyImages):
+    """The images within parquet files by name, read when asked for; the last row group that was read is in memory.
+
+    An image keeps the name the file gives it where that is a plain relative name that no other image has; else it is
+    named after its case. Equal images of equal name are one image.
     """
 
     def __init__(self) -> None:
-        self.positions: dict[str, ImagePosition] = {}
+        self._places: dict[str, tuple[Path, str, int, int, int]] = {}
+        super().__init__(self._places, self._read)
+        self._rows = lru_cache(maxsize=1)(lambda *group: list(_rows_of(*group)))
         self._digests: dict[str, bytes] = {}
         self._folders: set[str] = set()
 
-    def add(self, path: Path, column: str, case_names: Sequence[str], findings: list[Finding]) -> list[list[str]]:
-        """Return the image names of each row of a file; an empty list where a row has no image.
+    def _read(self, name: str) -> bytes:
+        path, column, group, row, place = self._places[name]
+        content: bytes = self._rows(path, column, group)[row][place]["bytes"]
+        return content
+
+    def add(self, path: Path, column: str, case_names: Iterable[str], findings: list[Finding]) -> pd.Series:
+        """Take in the images of a file, none of which stays in memory; return the list of their names for each row.
 
         Parameters
         ----------
+        column : holds bytes, see `holds_bytes`
         case_names : safe names of the cases in the order of the rows
 
         Raises
         ------
         InputError
-            The column is damaged or holds something else than images.
+            The column is damaged.
         """
-        file = open_parquet(path)
-        kind = file.schema_arrow.field(column).type
-        if not holds_bytes(kind):
-            raise InputError(
-                f"{path}, column {column}: is {kind}, not image bytes; save it as a struct of bytes and path."
-            )
         names: list[list[str]] = []
         absent = renamed = 0
-        for group in range(file.num_row_groups):
+        left = iter(case_names)
+        for group in range(open_parquet(path).num_row_groups):
             for row, images in enumerate(_rows_of(path, column, group)):
-                of_row: list[str] = []
+                names.append([])
+                case_name = next(left)
                 for place, image in enumerate(images):
                     content, file_name = image.get("bytes"), image.get("path")
                     if not isinstance(content, bytes):
                         absent += 1
                         continue
-                    name = self._name(content, str(file_name) if file_name else None, case_names[len(names)])
+                    name = self._name(content, str(file_name) if file_name else None, case_name)
                     renamed += file_name is not None and name != file_name
-                    self.positions.setdefault(name, ImagePosition(path, column, group, row, place))
-                    of_row.append(name)
-                names.append(of_row)
+                    self._places.setdefault(name, (path, column, group, row, place))
+                    names[-1].append(name)
         findings += counted(absent, "warning", path, "images are null", "those cases have no image", column)
         problem = "image paths lead out of the folder or repeat"
         findings += counted(renamed, "info", path, problem, "those images are named after their case", column)
-        return names
+        return pd.Series(names, dtype=object)
 
     def _name(self, content: bytes, file_name: str | None, case_name: str) -> str:
         digest = hashlib.blake2b(content, digest_size=16).digest()
@@ -146,43 +137,62 @@ def _is_plain(name: str) -> bool:
 
 
 def _suffix(content: bytes) -> str:
-    return next((suffix for magic, suffix in _MAGIC if content.startswith(magic)), ".img")
+    return next((suffix for magic, suffix in _MAGIC.items() if content.startswith(magic)), ".img")
 
 
-class ImageFiles:
-    """The files that image names of a table stand for.
+def with_images(
+    cases: pd.DataFrame, src: Path, folder: Path | None, understood: list[str], findings: list[Finding]
+) -> tuple[pd.DataFrame, Mapping[str, bytes]]:
+    """Return the cases with the names that their images have in the benchmark, and the images.
 
     Names match files however their characters are composed (NFC or NFD) and whatever their case; a name without its
     folder or without its suffix is enough where one file has it.
+
+    Parameters
+    ----------
+    folder : where the images are; by default `images` in, or beside, `src`, else beside it
+    understood, findings : how many were found is added here
+
+    Raises
+    ------
+    InputError
+        There is no such folder, or a file is a link that leads out of it.
     """
-
-    def __init__(self, folder: Path, *, recursive: bool) -> None:
-        self._folder, self._files = folder, dict[str, str]()
-        pattern = folder.rglob("*") if recursive else folder.glob("*")
-        files = [path.relative_to(folder) for path in sorted(pattern) if path.is_file() or path.is_symlink()]
-        shorter = [[f.as_posix() for f in files], [f.name for f in files], [f.stem for f in files]]
-        for names in shorter:  # a full name goes before a shorter one that another file has as well
-            keys = [_file_key(name) for name in names]
-            counts = Counter(keys)
-            for key, file in zip(keys, files, strict=True):
-                if counts[key] == 1:
-                    self._files.setdefault(key, file.as_posix())
-
-    def find(self, name: str) -> Path | None:
-        """Return the file that a name stands for; None where there is none or several.
-
-        Raises
-        ------
-        InputError
-            The file is a link that leads out of the folder.
-        """
+    beside = src if src.is_dir() else src.parent
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"--images {folder}: there is no such folder; name the one that holds the images.")
+    own = beside / "images"
+    used = folder or (own if own.is_dir() else beside)
+    wanted = {name: name for names in cases["images"] for name in names if isinstance(name, str)}
+    files = _files_by_name(used, recursive=folder is not None or used == own) if wanted else {}
+    found: dict[str, Path] = {}
+    for name in wanted:
         plain = name.replace("\\", "/")
-        if ".." in plain.split("/"):
-            return None
-        if is_safe_name(plain) and (self._folder / plain).is_file():
-            return inside(self._folder, plain)
-        file = self._files.get(_file_key(plain)) or self._files.get(_file_key(plain.rpartition("/")[2]))
-        return None if file is None else inside(self._folder, file)
+        file = plain if is_safe_name(plain) and (used / plain).is_file() else files.get(_file_key(plain))
+        file = file or files.get(_file_key(plain.rpartition("/")[2]))
+        if file is not None and ".." not in plain.split("/"):
+            path = inside(used, file)
+            wanted[name] = name if is_safe_name(name) and Path(name).suffix == path.suffix else file
+            found[wanted[name]] = path
+    stored = cases["images"].map(lambda names: [wanted.get(str(name), name) for name in names])
+    different = {*wanted.values()}
+    if wanted:
+        understood.append(f"images: {len(found):,} of {len(different):,} found in {used}")
+    cure = "name their folder with --images" if folder is None else "add the files"
+    findings += counted(len(different - found.keys()), "warning", used, "images are not there", cure, "images")
+    return cases.assign(images=stored), LazyImages(found, lambda name: found[name].read_bytes())
+
+
+def _files_by_name(folder: Path, *, recursive: bool) -> dict[str, str]:
+    """Return the files of a folder by the keys of their paths, else of their names, else of their stems."""
+    pattern = folder.rglob("*") if recursive else folder.glob("*")
+    paths = [path.relative_to(folder) for path in sorted(pattern) if path.is_file() or path.is_symlink()]
+    files: dict[str, str] = {}
+    for names in ([f.as_posix() for f in paths], [f.name for f in paths], [f.stem for f in paths]):
+        keys = [_file_key(name) for name in names]
+        counts = Counter(keys)
+        files = {key: f.as_posix() for key, f in zip(keys, paths, strict=True) if counts[key] == 1} | files
+    return files
 
 
 def _file_key(name: str) -> str:

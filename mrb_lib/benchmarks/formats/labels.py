@@ -7,6 +7,7 @@ from typing import Final
 
 import pandas as pd
 
+from mrb_lib.benchmarks.formats.mapping import pairs_of
 from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.tables.names import spelling_key, visible
 from mrb_lib.tables.schema import CHOICES
@@ -37,17 +38,11 @@ def stated_labels(text: str | None, categories: Sequence[str]) -> dict[str, str]
     InputError
         One is not a pair, is there twice, or names no category.
     """
-    labels: dict[str, str] = {}
-    for pair in filter(None, next(csv.reader([text or ""], skipinitialspace=True), [])):
-        theirs, equals, ours = (part.strip() for part in pair.rpartition("="))
-        if not theirs or not equals:
-            raise InputError(
-                f"--labels {pair!r}: is not a pair; write their label=ours, as in 'Antwort 1=A,gleich=tie'."
-            )
+    texts = filter(None, map(str.strip, next(csv.reader([text or ""], skipinitialspace=True), [])))
+    labels = pairs_of("--labels", texts, "their label=ours, as in 'Antwort 1=A,gleich=tie'")
+    for theirs, ours in labels.items():
         if ours not in categories:
-            raise InputError(f"--labels {pair}: {ours!r} is no label; use one of {', '.join(categories)}.")
-        if labels.setdefault(theirs, ours) != ours:
-            raise InputError(f"--labels {pair}: {theirs!r} is already mapped to {labels[theirs]}; leave one out.")
+            raise InputError(f"--labels {theirs}={ours}: {ours!r} is no label; use one of {', '.join(categories)}.")
     return labels
 
 
@@ -73,18 +68,19 @@ def read_labels(
     """
     counts = choices.value_counts()
     by_key = {spelling_key(theirs): ours for theirs, ours in stated.items()}
-    known = {spelling_key(name): name for name in categories} if set(categories) <= set(CHOICES) else {}
+    is_preference = set(categories) <= set(CHOICES)
     # Who says that 0 is A has to say what 1 is.
     counts_otherwise = any(
         theirs.isdecimal() and ours not in ("tie", winner(theirs)) for theirs, ours in stated.items()
     )
     read: dict[str, str] = {}
     for label in map(str, counts.index):
-        ours = stated.get(label) or by_key.get(spelling_key(label)) or (label if label in categories else None)
-        if ours is None and known and not (counts_otherwise and label.isdecimal()):
-            ours = known.get(spelling_key(label)) or winner(label)
-        if ours is not None and ours in categories:
-            read[label] = ours
+        key = spelling_key(label)
+        ours = by_key.get(key) or (label if label in categories else None)
+        if ours is None and is_preference and not (counts_otherwise and label.isdecimal()):
+            ours = next((name for name in categories if spelling_key(name) == key), None) or winner(label)
+        if ours in categories:
+            read[label] = str(ours)
     unknown = [label for label in map(str, counts.index) if label not in read]
     if unknown:
         shown = ", ".join(f"{visible(label)} ({counts[label]:,})" for label in unknown[:6])
@@ -114,7 +110,7 @@ def by_model(
     choices = rows["choice"]
     if not {"model_a", "model_b"} <= set(cases):
         return choices
-    models = cases.set_index("case_id")[["model_a", "model_b"]].reindex(rows["case_id"])
+    models = cases.set_index("case_id")[["model_a", "model_b"]].reindex(rows["case_id"].astype("str"))
     is_a, is_b = ((models[name] == choices.to_numpy()).to_numpy() for name in models)
     settled = set(map(spelling_key, stated))
     known = [label for label in choices.dropna().unique() if label in CHOICES or spelling_key(label) in settled]
@@ -130,10 +126,10 @@ def by_model(
     return sides
 
 
-def refuse_unused(stated: Mapping[str, str], labels: Iterable[str]) -> None:
-    """Refuse a pair of `--labels` whose label occurs nowhere."""
+def without_rows(stated: Mapping[str, str], labels: Iterable[str]) -> list[str]:
+    """Return a line for each pair of `--labels` whose label occurs nowhere, as in a small file it may."""
     there = {spelling_key(label): label for label in labels}
-    for theirs in stated:
-        if spelling_key(theirs) not in there:
-            hint = nearest(theirs, there.values())
-            raise InputError(f"--labels {theirs}={stated[theirs]}: no row has that label; leave it out.{hint}")
+    unused = (theirs for theirs in stated if spelling_key(theirs) not in there)
+    return [
+        f"--labels {label}={stated[label]}: no row has that label.{nearest(label, there.values())}" for label in unused
+    ]

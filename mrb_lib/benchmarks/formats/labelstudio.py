@@ -8,19 +8,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Final
 from urllib.parse import unquote
 
 import pandas as pd
 
-from mrb_lib.benchmarks.benchmark import LazyImages
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads
-from mrb_lib.benchmarks.formats.images import ImageFiles
+from mrb_lib.benchmarks.formats.images import with_images
 from mrb_lib.benchmarks.formats.labels import winner
 from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, renamed
 from mrb_lib.benchmarks.meta import dimensions_of, meta_from
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.validation import Finding, counted
+from mrb_lib.tables.validation import counted
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "prompt", "instruction", "text"),
@@ -29,6 +28,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "images": ("images", "image", "img"),
 }
 """The keys of `data` in which Label Studio's templates keep each field, the first that is there; else `--map`."""
+_LABEL: Final = ("case_id", "by", "dimension", "choice", "order")
 
 
 @reads("labelstudio", about="Label Studio's JSON export of pairwise comparisons")
@@ -43,7 +43,7 @@ def read(
     Parameters
     ----------
     src : the file that Label Studio exports as JSON
-    images : the folder that holds the uploaded images; by default none is read
+    images : the folder that holds the uploaded images; by default `images` beside the file, or its folder
 
     Returns
     -------
@@ -61,40 +61,28 @@ def read(
     Validated by tests/benchmarks/formats/test_labelstudio.py.
     """
     counts: Counter[str] = Counter()
-    tasks = read_json_array(Path(src))
-    texts = renamed([_data(task) for task in tasks], Path(src))
-    labels = [label for task in tasks for label in _labels(task, counts)]
-    comparing = {label.control for label in labels if winner(label.choice)} or {label.control for label in labels}
-    counts["other"] += sum(label.control not in comparing for label in labels)
-    labels = [_read_choice(label, str(src)) for label in labels if label.control in comparing]
-    several = len({label.control for label in labels}) > 1
-    findings: list[Finding] = []
-    findings += counted(counts["skipped"], "warning", src, "annotations were skipped", "they are left out")
-    findings += counted(counts["other"], "warning", src, "results compare no responses", "they are left out")
-    frame = pd.DataFrame({"dimension": [label.control if several else "overall" for label in labels]}, dtype="str")
+    tasks = read_json_array(src)
     if not tasks:
         raise InputError(f"{src}: holds no tasks; export those that are labelled.")
-    meta = meta_from({"name": Path(src).stem, "kind": kind or "general"}, str(src), dimensions_of([frame]))
-    rows = list(zip(labels, frame["dimension"], strict=True))
-    people = [(one.case_id, one.by, dimension, one.choice) for one, dimension in rows if not one.is_prediction]
-    judged = [(one.by, one.case_id, dimension, "AB", one.choice, "ok", None) for one, dimension in rows
-              if one.is_prediction]  # fmt: skip
+    texts = renamed([_data(task) for task in tasks], src)
+    labels = pd.DataFrame(
+        [label for task in tasks for label in _labels(task, counts)], columns=list(_LABEL), dtype="str"
+    )
+    labels = _of_comparisons(labels, str(src), counts)
+    findings = [
+        *counted(counts["skipped"], "warning", src, "annotations were skipped", "they are left out"),
+        *counted(counts["other"], "warning", src, "results compare no responses", "they are left out"),
+    ]
+    if labels["dimension"].nunique() < 2:
+        labels = labels.assign(dimension="overall")
+    understood = [f"{src}: Label Studio, {len(tasks):,} tasks"]
     cases = pd.DataFrame([_case(text, task.id("id")) for text, task in zip(texts, tasks, strict=True)])
-    named = {name for names in cases["images"] for name in names}
-    files = None if images is None else ImageFiles(images, recursive=True)
-    found = {name: path for name in named if files is not None and (path := files.find(name)) is not None}
-    absent = len(named) - len(found)
-    findings += counted(absent, "warning", src, "images are not there", "name their folder with --images", "images")
-    pictures = LazyImages(found, lambda name: found[name].read_bytes())
-    return import_tables(meta, cases, people, judged, findings, source=Path(src), images=pictures)
-
-
-class _Label(NamedTuple):
-    case_id: str
-    by: str
-    control: str
-    choice: str
-    is_prediction: bool
+    cases, pictures = with_images(cases, src, images, understood, findings)
+    meta = meta_from({"name": src.stem, "kind": kind or "general"}, str(src), dimensions_of([labels]))
+    is_verdict = labels["order"] == "AB"
+    people = labels[~is_verdict].drop(columns="order").rename(columns={"by": "annotator"})
+    judged = labels[is_verdict].rename(columns={"by": "judge"})
+    return import_tables(meta, cases, people, judged, findings, source=src, images=pictures, understood=understood)
 
 
 def _data(task: SourceRow) -> SourceRow:
@@ -106,23 +94,22 @@ def _data(task: SourceRow) -> SourceRow:
 
 def _case(data: SourceRow, case_id: str) -> dict[str, object]:
     keys = {ours: next((key for key in theirs if key in data.values), ours) for ours, theirs in _FIELDS.items()}
-    fields: dict[str, object] = {
-        "case_id": case_id,
-        **{ours: data.text(keys[ours]) for ours in ("question", "response_a", "response_b")},
-    }
-    stated = data.values.get(keys["images"]) or []
+    stated = data.values.get(keys.pop("images")) or []
     # An upload is at /data/upload/PROJECT/NAME; behind ?d= stands the path of a file in a local storage.
     names = [unquote(str(each)).rpartition("?d=")[2] for each in (stated if isinstance(stated, list) else [stated])]
-    return data.case(fields) | {"images": [PurePosixPath(name).name for name in names]}
+    return data.case({"case_id": case_id, **data.texts(**keys)}) | {
+        "images": [PurePosixPath(one).name for one in names]
+    }
 
 
-def _labels(task: SourceRow, counts: Counter[str]) -> Iterator[_Label]:
-    for key, is_prediction in (("annotations", False), ("predictions", True)):
+def _labels(task: SourceRow, counts: Counter[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the comparisons of a task, in the order of `_LABEL`; those by people have no order."""
+    for key, order in (("annotations", ""), ("predictions", "AB")):
         for entry in _objects(task.values.get(key)):
             if entry.get("was_cancelled"):
                 counts["skipped"] += 1
                 continue
-            by = entry.get("model_version") if is_prediction else entry.get("completed_by")
+            by = entry.get("model_version" if order else "completed_by")
             name = by.get("email") or by.get("id") if isinstance(by, dict) else by
             for result in _objects(entry.get("result")):
                 value = result.get("value")
@@ -131,15 +118,19 @@ def _labels(task: SourceRow, counts: Counter[str]) -> Iterator[_Label]:
                     continue
                 selected = value.get("selected") or ", ".join(map(str, value.get("choices") or [None]))
                 control = str(result.get("from_name") or "overall")
-                yield _Label(task.id("id"), id_text(name) or "annotator", control, str(selected), is_prediction)
+                yield task.id("id"), id_text(name) or "annotator", control, str(selected), order
 
 
-def _read_choice(label: _Label, src: str) -> _Label:
-    choice = winner(label.choice)
-    if choice is None:
-        problem = f"{label.choice[:60]!r} is neither left nor right nor a tie"
-        raise InputError(f"{src}, task {label.case_id}, control {label.control}: {problem}; correct it.")
-    return label._replace(choice=choice)
+def _of_comparisons(labels: pd.DataFrame, src: str, counts: Counter[str]) -> pd.DataFrame:
+    """Return the labels with their choices as A, B, tie, without those of controls that only ask something else."""
+    choice = labels["choice"].map(winner).astype("str")
+    comparing = labels["dimension"][choice.notna() if choice.notna().any() else choice.isna()]
+    compares = labels["dimension"].isin(comparing)
+    counts["other"] += int((~compares).sum())
+    for _, label in labels[compares & choice.isna()].iterrows():
+        problem = f"{label['choice'][:60]!r} is neither left nor right nor a tie"
+        raise InputError(f"{src}, task {label['case_id']}, control {label['dimension']}: {problem}; correct it.")
+    return labels.assign(choice=choice).loc[compares]
 
 
 def _objects(value: object) -> list[dict[str, Any]]:

@@ -19,6 +19,18 @@ CARRIED: Final = (*(column.name for column in CASES if not column.required and c
 _SHOWN = 12
 
 
+def pairs_of(option: str, texts: Iterable[str], example: str) -> dict[str, str]:
+    """Return the pairs `theirs=ours` of an option; raises `InputError` where one is none, or `theirs` has two."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        theirs, _, ours = text.rpartition("=")
+        if not theirs.strip() or not ours.strip():
+            raise InputError(f"{option} {text!r}: is not a pair; write {example}.")
+        if pairs.setdefault(theirs, ours.strip()) != ours.strip():
+            raise InputError(f"{option} {text}: {theirs} is mapped to {pairs[theirs]} as well; keep one.")
+    return pairs
+
+
 class ColumnMap:
     """The pairs `theirs=ours` of one import, what they named in the files, and what the format read.
 
@@ -29,17 +41,11 @@ class ColumnMap:
     """
 
     def __init__(self, pairs: Sequence[str] = ()) -> None:
-        self.names: dict[str, str] = {}
+        self.names = pairs_of("--map", pairs, "their_column=our_column")
         self._columns: dict[str, None] = {}
         self._used: dict[str, str] = {}
         self._read: set[str] = set()
         self._carried: set[str] = set()
-        for pair in pairs:
-            theirs, _, ours = pair.rpartition("=")
-            if not theirs or not ours:
-                raise InputError(f"--map {pair!r}: is not a pair of names; write their_column=our_column.")
-            if self.names.setdefault(theirs, ours) != ours:
-                raise InputError(f"--map {pair}: {theirs} is mapped to {self.names[theirs]} as well; keep one.")
 
     def of(self, columns: Iterable[str], file: str | Path) -> dict[str, str]:
         """Return the columns of a file to rename, and their new names; raises `InputError` where two become one."""

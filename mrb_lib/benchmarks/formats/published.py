@@ -4,20 +4,12 @@ The published counts are rebuilt by tests/benchmarks/formats/test_published_sets
 raises `InputError` where a file is missing or has another shape, and names the row and the field.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
-from mrb_lib.benchmarks.formats.base import PREFERENCE, Imported, import_tables, no_verdicts, reads
-from mrb_lib.benchmarks.formats.sources import (
-    SourceRow,
-    by_id,
-    csv_records,
-    only_folder,
-    read_json_array,
-    read_jsonl,
-    text_id,
-)
+from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads
+from mrb_lib.benchmarks.formats.sources import SourceRow, by_id, csv_records, read_json_array, read_jsonl, text_id
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CONSENSUS
@@ -27,9 +19,10 @@ Labels = Mapping[str | int | None, str]
 Case = dict[str, object]
 Verdict = tuple[str | None, ...]
 _DIMENSIONS: Final = ("overall",)
+_PREFERENCE: Final = ("A", "tie", "B")
 
 PANDALM: Final = BenchmarkMeta(
-    "pandalm-testset-v1", "general", _DIMENSIONS, PREFERENCE,
+    "pandalm-testset-v1", "general", _DIMENSIONS, _PREFERENCE,
     description="PandaLM test set v1: instruction-following pairs with three annotators",
     source="https://github.com/WeOpenML/PandaLM",
     licence="Apache-2.0",
@@ -64,35 +57,39 @@ def read_pandalm(
         Dimension `overall`. The question is the instruction and, after a blank line, the input where there is one;
         `reply` of a verdict is the judge's reason.
     """
-    folder = only_folder(Path(src))
-    path = folder / "testset-v1.json"
+    path = src / "testset-v1.json"
     records = read_json_array(path)
     cases = [_pandalm_case(record) for record in records]
     people = ("annotator1", "annotator2", "annotator3")
     labels = [(one.id("idx"), name, "overall", one.label(name, _NUMBERS)) for one in records for name in people]
     booleans = sum(isinstance(record.get(name), bool) for record in records for name in ("response1", "response2"))
     findings = counted(booleans, "info", path, "responses are JSON booleans", "they are read as text")
+    unparsed = ("tie", "repaired") if unparsed_as_tie else (None, "unparsed")
+    what, cure = "verdicts are unparsed", "unparsed_as_tie reads them as ties"
+    if unparsed_as_tie:
+        what, cure = "unparsed verdicts are read as ties", "drop the option unparsed_as_tie to tell them apart"
     rows: list[Verdict] = []
-    for judge, (prefix, names) in _PANDALM_JUDGES.items():
-        file = folder / f"{judge}-testset-v1.json"
-        if not file.is_file():
-            findings.append(no_verdicts(file, judge))
-            continue
+    for judge, file in _judge_files(src, "{}-testset-v1.json", _PANDALM_JUDGES, findings):
+        prefix, names = _PANDALM_JUDGES[judge]
         verdicts = by_id(read_json_array(file), "idx")
-        choices = [record.label(f"{prefix}_result", names) for record in verdicts.values()]
-        unparsed = ("tie", "repaired") if unparsed_as_tie else (None, "unparsed")
-        rows += [
-            (judge, case_id, "overall", "AB", *((choice, "ok") if choice else unparsed),
-             record.optional_text(f"{prefix}_reason"))
-            for (case_id, record), choice in zip(verdicts.items(), choices, strict=True)
-        ]  # fmt: skip
-        what, cure = "verdicts are unparsed", "unparsed_as_tie reads them as ties"
-        if unparsed_as_tie:
-            what, cure = "unparsed verdicts are read as ties", "drop the option unparsed_as_tie to tell them apart"
-        findings += counted(choices.count(None), "warning", file, what, cure, f"{prefix}_result")
+        for case_id, record in verdicts.items():
+            choice, reply = record.label(f"{prefix}_result", names), record.optional_text(f"{prefix}_reason")
+            rows.append((judge, case_id, "overall", "AB", *((choice, "ok") if choice else unparsed), reply))
+        n_unparsed = sum(row[0] == judge and row[5] != "ok" for row in rows)
+        findings += counted(n_unparsed, "warning", file, what, cure, f"{prefix}_result")
         absent = len(cases) - len(verdicts)
         findings += counted(absent, "warning", file, f"cases have no verdict of {judge}", "restore the file")
     return import_tables(PANDALM, cases, labels, rows, findings, source=path)
+
+
+def _judge_files(folder: Path, name: str, judges: Iterable[str], findings: list[Finding]) -> Iterator[tuple[str, Path]]:
+    """Yield the judges whose file is there; the others are findings."""
+    for judge in judges:
+        path, cure = folder / name.format(judge), "add the file if you want them"
+        if path.is_file():
+            yield judge, path
+        else:
+            findings.append(Finding("info", str(path), None, None, f"there are no verdicts of {judge}", cure))
 
 
 def _pandalm_case(record: SourceRow) -> Case:
@@ -100,22 +97,17 @@ def _pandalm_case(record: SourceRow) -> Case:
     model_a, _, model_b = models.partition("_")
     if not model_b or "_" in model_b:
         raise record.error("cmp_key", f"{models!r} does not name two models", "write model1_model2")
-    fields = {
+    # Six of the published responses, the single word True, were stored as a JSON boolean.
+    booleans = {one: str(record.get(one)) for one in ("response1", "response2") if isinstance(record.get(one), bool)}
+    return record.case({
         "case_id": record.id("idx"),
         "question": f"{instruction}\n\n{context}" if context else instruction,
-        "response_a": _pandalm_response(record, "response1"),
-        "response_b": _pandalm_response(record, "response2"),
+        "response_a": booleans.get("response1") or record.text("response1"),
+        "response_b": booleans.get("response2") or record.text("response2"),
         "model_a": model_a,
         "model_b": model_b,
         **record.texts(motivation_app="motivation_app", cmp_key="cmp_key"),
-    }
-    return record.case(fields)
-
-
-def _pandalm_response(record: SourceRow, column: str) -> str:
-    """Return a response; six of the published ones, the single word True, were stored as a JSON boolean."""
-    value = record.get(column)
-    return str(value) if isinstance(value, bool) else record.text(column)
+    })  # fmt: skip
 
 
 JUDGEBENCH: Final = BenchmarkMeta(
@@ -149,15 +141,13 @@ def read_judgebench(src: Path) -> Imported:
         `question_type` its category: knowledge, reasoning, math or coding. `question_id` is equal for pairs that share
         a question, so that one can resample by question; `original_id` is often null.
     """
-    src = Path(src)
     paths = [src] if src.is_file() else sorted(src.glob("*.jsonl"))
     if not paths:
         raise InputError(
             f"{src}: there is no .jsonl file; give the folder that holds JudgeBench's files, or one of them."
         )
-    records = [record for path in paths for record in read_jsonl(path)]
+    records = by_id((record for path in paths for record in read_jsonl(path)), "pair_id").values()
     cases = [_judgebench_case(record) for record in records]
-    by_id(records, "pair_id")
     labels = [(one.text("pair_id"), CONSENSUS, "overall", one.label("label", _BETTER)) for one in records]
     unknown = sum(case["question_type"] is None for case in cases)
     findings = counted(unknown, "warning", src, "pairs have an unknown category", "correct the source", "source")
@@ -166,14 +156,13 @@ def read_judgebench(src: Path) -> Imported:
 
 def _judgebench_case(record: SourceRow) -> Case:
     source = record.text("source")
-    fields = {
+    return record.case({
         **record.texts(case_id="pair_id", question="question", response_a="response_A", response_b="response_B"),
         "question_type": next((name for prefix, name in _CATEGORIES.items() if source.startswith(prefix)), None),
         **record.texts(dataset="source", model_a="response_model", model_b="response_model"),
         "original_id": None if record.get("original_id") is None else record.id("original_id"),
         "question_id": text_id(record.text("question")),
-    }
-    return record.case(fields)
+    })  # fmt: skip
 
 
 LLMBAR: Final = BenchmarkMeta(
@@ -209,16 +198,15 @@ def read_llmbar(src: Path) -> Imported:
         `<subset>-<position from 0>`. A judge is `<judge>/<prompt>`, with verdicts in both orders; a null winner has
         status `unparsed`; `reply` is the judge's last text.
     """
-    folder = only_folder(Path(src))
-    paths = sorted(path.parent for path in folder.rglob(_ITEMS))
+    paths = sorted(path.parent for path in src.rglob(_ITEMS))
     if not paths:
-        raise InputError(f"{folder}: there is no {_ITEMS}; give a subset of LLMBar, or a folder of subsets.")
+        raise InputError(f"{src}: there is no {_ITEMS}; give a subset of LLMBar, or a folder of subsets.")
     names = [path.resolve().name for path in paths]
     findings: list[Finding] = []
     cases: list[Case] = []
     labels, verdicts = [], list[Verdict]()
     for name, path in zip(names, paths, strict=True):
-        subset = name if names.count(name) == 1 else path.relative_to(folder).as_posix()
+        subset = name if names.count(name) == 1 else path.relative_to(src).as_posix()
         items = {f"{subset}-{i}": item for i, item in enumerate(read_json_array(path / _ITEMS))}
         for case_id, item in items.items():
             texts = item.texts(question="input", response_a="output_1", response_b="output_2")
@@ -229,7 +217,7 @@ def read_llmbar(src: Path) -> Imported:
             unparsed = sum(row[4] is None for row in rows)
             findings += counted(unparsed, "info", result, "verdicts are unparsed", "they stay, without a choice")
             verdicts += rows
-    return import_tables(LLMBAR, cases, labels, verdicts, findings, source=folder)
+    return import_tables(LLMBAR, cases, labels, verdicts, findings, source=src)
 
 
 def _llmbar_verdicts(path: Path, items: Mapping[str, SourceRow]) -> Iterator[Verdict]:
@@ -254,7 +242,7 @@ def _llmbar_verdicts(path: Path, items: Mapping[str, SourceRow]) -> Iterator[Ver
 
 
 LLMFAO: Final = BenchmarkMeta(
-    "llmfao", "general", _DIMENSIONS, PREFERENCE,
+    "llmfao", "general", _DIMENSIONS, _PREFERENCE,
     description="LLMFAO: crowd comparisons of the replies of 59 language models",
     source="https://github.com/dustalov/llmfao",
     licence="CC-BY-4.0",
@@ -288,25 +276,19 @@ def read_llmfao(src: Path) -> Imported:
     InputError
         Two files disagree on a pair.
     """
-    folder = only_folder(Path(src))
     findings: list[Finding] = []
-    pairs = by_id(read_jsonl(folder / _PAIRS), "id")
+    pairs = by_id(read_jsonl(src / _PAIRS), "id")
     named: dict[str, SourceRow] = {}
-    crowd = folder / "crowd-comparisons.csv"
+    crowd = src / "crowd-comparisons.csv"
     labels = [
         (_llmfao_pair(r, pairs, named), r.id("worker"), "overall", r.label("winner", _SIDES))
         for r in csv_records(crowd, (*_COLUMNS, "worker"))
     ]
-    rows: list[Verdict] = []
-    for judge in ("gpt3", "gpt4"):
-        file = folder / f"{judge}-crowd-comparisons.csv"
-        if not file.is_file():
-            findings.append(no_verdicts(file, judge))
-            continue
-        rows += [
-            (judge, _llmfao_pair(r, pairs, named), "overall", "AB", r.label("winner", _SIDES), "ok", None)
-            for r in by_id(csv_records(file, _COLUMNS), "id").values()
-        ]
+    rows = [
+        (judge, _llmfao_pair(r, pairs, named), "overall", "AB", r.label("winner", _SIDES), "ok", None)
+        for judge, file in _judge_files(src, "{}-crowd-comparisons.csv", ("gpt3", "gpt4"), findings)
+        for r in by_id(csv_records(file, _COLUMNS), "id").values()
+    ]
     cases = [_llmfao_case(case_id, pair, named.get(case_id)) for case_id, pair in pairs.items()]
     unlabelled = len(pairs.keys() - {label[0] for label in labels})
     findings += counted(unlabelled, "warning", crowd, "pairs have no annotator", "restore the file")
@@ -329,7 +311,7 @@ def _llmfao_pair(record: SourceRow, pairs: Mapping[str, SourceRow], named: dict[
 
 
 def _llmfao_case(case_id: str, pair: SourceRow, named: SourceRow | None) -> Case:
-    fields = {
+    return pair.case({
         "case_id": case_id,
         **pair.texts(question="text", response_a="result_x", response_b="result_y", question_type="type"),
         **(named.texts(model_a="left", model_b="right") if named else {"model_a": None, "model_b": None}),
@@ -338,8 +320,7 @@ def _llmfao_case(case_id: str, pair: SourceRow, named: SourceRow | None) -> Case
         "note": pair.optional_text("note"),
         "model_x": pair.id("model_x"),
         "model_y": pair.id("model_y"),
-    }
-    return pair.case(fields)
+    })  # fmt: skip
 
 
 KQA: Final = BenchmarkMeta(
@@ -380,7 +361,6 @@ def read_kqa(src: Path) -> Imported:
         `claim`, the statement, `question_id` (equal for rows about one question, to resample by),
         `category_x` and the authors' `majority_label`.
     """
-    src = Path(src)
     path = src if src.is_file() else src / "NLI_medical_annotator.csv"
     records = csv_records(path, (*_KQA_COLUMNS, *_PHYSICIANS))
     labels = [
@@ -391,11 +371,10 @@ def read_kqa(src: Path) -> Imported:
 
 def _kqa_case(record: SourceRow) -> Case:
     question = record.text("Question")
-    fields = {
+    return record.case({
         "case_id": record.id("unnamed 1"),
         "question": f"{question}\n\nStatement: {record.text('claim')}",
         **record.texts(response_a="answer", claim="claim", model_a="llm_x", category_x="category_x"),
         "majority_label": record.label("majority_label", _KQA_LABELS),
         "question_id": text_id(question),
-    }
-    return record.case(fields)
+    })  # fmt: skip

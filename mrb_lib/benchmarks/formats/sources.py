@@ -1,19 +1,27 @@
-"""Reading JSON and CSV that somebody else wrote: every error names the file, the row and the column."""
+"""Reading tables and JSON that somebody else wrote: every error names the file, the row and the column."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from mrb_lib.benchmarks.formats.cells import read_cells
+import pandas as pd
+
+from mrb_lib.benchmarks.formats.cells import Source, read_cells, read_workbook
+from mrb_lib.benchmarks.formats.images import ParquetImages, read_without_bytes
 from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import read_text
+from mrb_lib.tables.files import read_text, slug
+from mrb_lib.tables.schema import COLUMNS
+from mrb_lib.tables.validation import Finding
 
+TEXT_SUFFIXES: Final = (".csv", ".tsv", ".txt")
+READ_SUFFIXES: Final = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".jsonl", ".json")
 Label = TypeVar("Label")
 
 
@@ -164,8 +172,7 @@ def parse_json(text: str) -> object:
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     values = dict(pairs)
     if len(values) != len(pairs):
-        keys = [key for key, _ in pairs]
-        repeated = next(key for key in keys if keys.count(key) > 1)
+        [(repeated, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"the key {repeated!r} occurs twice")
     return values
 
@@ -231,6 +238,78 @@ def renamed(records: list[SourceRow], path: Path) -> list[SourceRow]:
     return [record.under(renames) for record in records]
 
 
+def read_sheets(path: Path, findings: list[Finding]) -> dict[str, Source]:
+    """Return the table of a file of any of `READ_SUFFIXES`, of a workbook those of all its sheets by name.
+
+    Columns have the names that `--map` gives them; of a parquet file, `images` are the names of its pictures.
+
+    Raises
+    ------
+    InputError
+        The file is damaged or of another kind; names the row.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return {"": read_parquet([path], findings)}
+    if suffix in (".jsonl", ".json"):
+        return {"": Source(_frame(read_rows(path), path), str(path), "JSON")}
+    if suffix == ".xlsx":
+        sheets = read_workbook(path, findings)
+    elif suffix in TEXT_SUFFIXES:
+        sheets = {"": read_cells(path, findings)}
+    else:
+        raise InputError(f"{path}: is no file of {', '.join(READ_SUFFIXES)}; save it as .xlsx or .csv.")
+    columns = column_map()
+    for name, sheet in sheets.items():
+        frame = sheet.frame.rename(columns=columns.of(sheet.frame.columns, path))
+        columns.reads(frame.columns)
+        sheets[name] = replace(sheet, frame=frame)
+    return sheets
+
+
+def read_rows(path: Path, findings: list[Finding] | None = None, *, decimal_points: bool = False) -> list[SourceRow]:
+    """Return the rows of a file of any of `READ_SUFFIXES`, of a workbook its first sheet; see `read_sheets`.
+
+    Parameters
+    ----------
+    decimal_points : write numbers with a point where the file has commas, see `Source.with_decimal_points`
+    """
+    suffix = path.suffix.lower()
+    if suffix in (".jsonl", ".json"):
+        return read_jsonl(path) if suffix == ".jsonl" else read_json_array(path)
+    source = next(iter(read_sheets(path, [] if findings is None else findings).values()))
+    rows = (source.with_decimal_points if decimal_points else source.frame).to_dict("records")
+    return [
+        SourceRow(str(path), f"row {i}", {str(k): v for k, v in row.items()}) for i, row in enumerate(rows, start=1)
+    ]
+
+
+def read_parquet(paths: Sequence[Path], findings: list[Finding]) -> Source:
+    """Return one table of parquet files; of a column `images` that holds the pictures themselves, their names."""
+    images = ParquetImages()
+    frames = []
+    for path in paths:
+        frame, pictures = read_without_bytes(path, ("images", "image"), findings)
+        if pictures is not None:
+            ids = frame.get("case_id", pd.Series([f"{path.stem}-{row}" for row in range(1, len(frame) + 1)]))
+            frame = frame.assign(images=images.add(path, pictures, [slug(str(case_id)) for case_id in ids], findings))
+        frames.append(frame)
+    file = str(paths[0] if len(paths) == 1 else paths[0].parent)
+    about = "parquet with pictures" if images else "parquet"
+    return Source(pd.concat(frames, ignore_index=True), file, about, images=images or None)
+
+
+def _frame(records: list[SourceRow], path: Path) -> pd.DataFrame:
+    """Return JSON objects as a table; a column of our contracts keeps its values as they are, such as ids with gaps."""
+    if not records:
+        raise InputError(f"{path}: is empty; write one object a line, or remove the file.")
+    names = dict.fromkeys(name for record in records for name in record.values)
+    column_map().reads(names)
+    frame = pd.DataFrame({name: pd.Series([one.values.get(name) for one in records], dtype=object) for name in names})
+    others = frame.columns.difference([column.name for contract in COLUMNS.values() for column in contract])
+    return frame.assign(**frame[others].infer_objects())
+
+
 def csv_records(path: Path, required: tuple[str, ...]) -> list[SourceRow]:
     """The rows of a CSV file as records of text; the columns in `required` must be there.
 
@@ -245,17 +324,3 @@ def csv_records(path: Path, required: tuple[str, ...]) -> list[SourceRow]:
         if records and name not in records[0].values:
             raise InputError(f"{path}, column {name}: the column is missing; check that it is the file you mean.")
     return records
-
-
-def only_folder(src: Path) -> Path:
-    """`src` itself, which must be a folder.
-
-    Raises
-    ------
-    InputError
-        There is no such folder.
-    """
-    if not src.is_dir():
-        what = "is a file where a folder belongs" if src.exists() else "there is no such folder"
-        raise InputError(f"{src}: {what}; give the folder that holds the files.")
-    return src

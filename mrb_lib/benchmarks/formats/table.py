@@ -12,7 +12,7 @@ the contract does not know is one of numbers if each of its cells is a number in
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -22,42 +22,25 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.benchmarks.benchmark import Benchmark, LazyImages, open_parquet, read_table, write_images
+from mrb_lib.benchmarks.benchmark import Benchmark, write_images
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads, writes
-from mrb_lib.benchmarks.formats.cells import (
-    TEXT_SUFFIXES,
-    Source,
-    read_cells,
-    read_workbook,
-    renamed_columns,
-    with_points,
-)
-from mrb_lib.benchmarks.formats.flat import (
-    OVERALL,
-    is_blank,
-    is_dimension,
-    long_labels,
-    split_flat,
-    with_sides,
-    with_texts,
-)
-from mrb_lib.benchmarks.formats.images import ImageFiles, ImageIndex, ParquetImages, holds_bytes
-from mrb_lib.benchmarks.formats.labels import by_model, read_labels, refuse_unused, stated_labels
-from mrb_lib.benchmarks.formats.mapping import column_map
-from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, read_jsonl
+from mrb_lib.benchmarks.formats.cells import Source, with_points
+from mrb_lib.benchmarks.formats.flat import OVERALL, is_blank, is_dimension, long_labels, refuse_incomplete, split_flat
+from mrb_lib.benchmarks.formats.images import with_images
+from mrb_lib.benchmarks.formats.labels import by_model, read_labels, stated_labels, without_rows
+from mrb_lib.benchmarks.formats.sources import READ_SUFFIXES, id_text, read_parquet, read_sheets
 from mrb_lib.benchmarks.meta import BenchmarkMeta, dimensions_of, meta_from, read_raw_meta, write_meta
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import is_safe_name, slug
 from mrb_lib.tables.names import one_spelling, spelling_key
 from mrb_lib.tables.rubrics import read_rubric, rubric_fault, rubric_text
-from mrb_lib.tables.schema import COLUMNS, CONSENSUS, SUBFIELDS, Column, TableName
-from mrb_lib.tables.validation import Finding, check_references, counted
+from mrb_lib.tables.schema import CHOICES, COLUMNS, CONSENSUS, SUBFIELDS, TableName
+from mrb_lib.tables.validation import Finding, counted
 
-READ_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".jsonl", ".json")
 WRITTEN = ("csv", "parquet")
 _TABLES: tuple[TableName, ...] = ("cases", "annotations", "verdicts")
 _COLUMNS = {column.name for table in _TABLES for column in COLUMNS[table]}
 _NEEDED = tuple(column.name for table in _TABLES for column in COLUMNS[table] if column.required)
+_FLAT = "flat"
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?(e[+-][0-9]{2,3})?")
 
 
@@ -105,226 +88,130 @@ def read(
     Validated by tests/benchmarks/formats/test_table.py (round trips of arbitrary text) and test_desk_tables.py.
     """
     findings: list[Finding] = []
-    sources, understood = _sources(Path(src), verdicts or [], findings)
-    meta = _stated_meta(Path(src), kind, name, categories)
-    frames = {table: _typed(source, table, findings) for table, source in sources.items()}
+    sources = {name: _with_our_names(source) for name, source in _sources(Path(src), findings).items()}
+    understood = [source.understood for source in sources.values()]
+    if (flat := sources.get(_FLAT)) is not None:
+        parts = split_flat(flat.frame, verdicts or [], flat.file, findings)
+        sources = {table: replace(flat, frame=frame) for table, frame in parts.items()}
+    elif verdicts:
+        raise InputError("--verdicts: names a column of one flat file; leave it out where there are tables.")
+    elif "annotations" not in sources:
+        unread = [name for name in map(str, sources["cases"].frame) if name == "choice" or is_dimension(name)]
+        problem, cure = f"columns are not read as labels: {', '.join(unread)}", "import that file by itself"
+        findings += counted(len(unread), "warning", sources["cases"].file, problem, cure)
+    frames = {table: _typed(sources[table], table, findings) for table in _TABLES if table in sources}
     if normalize_names:
         frames = {table: _with_one_spelling(frame) for table, frame in frames.items()}
-    cases, files = frames.pop("cases"), {table: source.file for table, source in sources.items()}
-    if categories is not None and not meta.is_preference and "response_b" not in cases:
-        meta = replace(meta, task="rating")
-    _refuse_incomplete(cases, ("case_id", "question", "response_a"), files["cases"])
+    cases, files = frames.pop("cases"), {table: sources[table].file for table in _TABLES if table in sources}
+    refuse_incomplete(cases, ("case_id", "question", "response_a"), files["cases"])
     frames = {table: _complete(frame, table, files[table], findings) for table, frame in frames.items()}
     for table, frame in {"cases": cases, **frames}.items():
-        unread = [
-            str(name)
-            for name in frame
-            if name not in _COLUMNS and not is_dimension(str(name)) and _are_choices(frame[name])
-        ]
+        others = [str(name) for name in frame if name not in _COLUMNS and not is_dimension(str(name))]
+        unread = [name for name in others if _are_choices(frame[name])]
         problem = f"columns hold nothing but labels and are not read as such: {', '.join(unread)}"
         cure = "write a row per annotator and dimension, or name a judge's with --verdicts"
         findings += counted(len(unread), "warning", files[table], problem, cure)
-    meta = replace(meta, dimensions=meta.dimensions or dimensions_of([*frames.values(), _rubric_dimensions(cases)]))
+    listed = None if categories is None else [each.strip() for each in categories.split(",")]
+    given = {"name": name, "kind": kind, "categories": listed}
+    meta = _meta(Path(src) / "benchmark.toml", given, cases, [*frames.values()])
     pictures = sources["cases"].images
     if pictures is None and "images" in cases:
-        cases, pictures = _with_images(cases, Path(src), images, understood, findings)
+        cases, pictures = with_images(cases, Path(src), images, understood, findings)
     cases = meta.conform(cases, "cases", files["cases"])
     stated = stated_labels(labels, meta.categories)
-    refuse_unused(stated, [label for frame in frames.values() for label in frame["choice"].dropna().unique()])
+    understood += without_rows(
+        stated, (label for frame in frames.values() for label in frame["choice"].dropna().unique())
+    )
     for table, frame in frames.items():
-        one = ~frame["dimension"].isin(list(meta.labels))
-        named = (
-            by_model(frame[one], cases, stated, files[table], findings) if meta.is_preference else frame["choice"][one]
-        )
-        choices = frame["choice"].to_numpy(dtype=object)
-        choices[one] = read_labels(named, stated, meta.categories, files[table], findings)
-        frames[table] = meta.conform(frame.assign(choice=choices).astype({"choice": "str"}), table, files[table])
-        check_references(frame, cases, files[table])
+        allowed = CHOICES if table == "verdicts" and meta.is_preference else meta.categories
+        one = ~frame["dimension"].isin(list(meta.labels)).to_numpy()
+        choice = frame["choice"][one]
+        if meta.is_preference:
+            choice = by_model(frame[one], cases, stated, files[table], findings)
+        choices = frame["choice"].to_numpy(dtype=object, copy=True)
+        choices[one] = read_labels(choice, stated, allowed, files[table], findings)
+        frames[table] = frame.assign(choice=choices).astype({"choice": "str"})
     votes, judged = frames.get("annotations", ()), frames.get("verdicts", ())
-    made = import_tables(meta, cases, votes, judged, findings, source=Path(src), images=pictures)
-    return made._replace(understood=tuple(understood))
+    return import_tables(
+        meta, cases, votes, judged, findings, source=src, images=pictures, understood=understood, files=files
+    )
 
 
-def _sources(src: Path, verdicts: Sequence[str], findings: list[Finding]) -> tuple[dict[TableName, Source], list[str]]:
-    """Return the tables of a folder or workbook, or those made of one flat file; and the files that were read."""
+def _sources(src: Path, findings: list[Finding]) -> dict[str, Source]:
+    """Return the tables of a folder or workbook by their names, or one flat file as `_FLAT`."""
+    if not src.exists():
+        raise InputError(f"{src}: there is no such file or folder; check the path.")
     if src.is_dir():
-        others = [
+        paths = [
             path
             for path in sorted(src.iterdir())
             if path.suffix.lower() in READ_SUFFIXES and path.is_file() and not path.name.startswith((".", "~$"))
         ]
-        found = {table: path for table in _TABLES if (path := _find_table(others, table)) is not None}
-        if "cases" in found:
-            unread = ", ".join(path.name for path in others if path not in found.values())
-            problem, cure = f"files are not read: {unread}", "call them annotations or verdicts if they are"
-            findings += counted(len(others) - len(found), "warning", src, problem, cure)
-            whole = {
-                table: _sheet(_read(path, table, findings), table, path, findings) for table, path in found.items()
-            }
-            return _whole(whole, verdicts)
+        named = {table: [path for path in paths if spelling_key(path.stem) == table] for table in _TABLES}
+        for several in named.values():
+            if len(several) > 1:
+                both = " and ".join(path.name for path in several[:2])
+                raise InputError(f"{src}: both {both} are there; keep the one you mean.")
+        if named["cases"]:
+            unread = [path.name for path in paths if [path] not in named.values()]
+            problem, cure = f"files are not read: {', '.join(unread)}", "call them annotations or verdicts if they are"
+            findings += counted(len(unread), "warning", src, problem, cure)
+            return {table: _sheets(path, [table], findings)[table] for table, one in named.items() for path in one}
         shards = sorted(src.rglob("*.parquet"))
-        if shards and set(others) <= set(shards):
-            whole_set = _from_parquet(shards, findings)
-            return _split(whole_set, verdicts, findings), [whole_set.understood]
-        if len(others) != 1:
-            there = f"; it holds {', '.join(path.name for path in others)}" if others else ""
+        if shards and set(paths) <= set(shards):
+            return {_FLAT: read_parquet(shards, findings)}
+        if len(paths) != 1:
+            there = f"; it holds {', '.join(path.name for path in paths)}" if paths else ""
             raise InputError(f"{src}: there is no cases.csv, .xlsx, .parquet or .jsonl{there}; name the file you mean.")
-        src = others[0]
-    elif not src.exists():
-        raise InputError(f"{src}: there is no such file or folder; check the path.")
-    sheets = _read(src, None, findings)
-    tables = {table: sheets[table] for table in _TABLES if table in sheets}
-    if "cases" in tables:
-        _say_passed_over(sheets, tables, src, findings)
-        return _whole(tables, verdicts)
-    flat = _sheet(sheets, "cases", src, findings)
-    return _split(flat, verdicts, findings), [flat.understood]
+        src = paths[0]
+    sheets = _sheets(src, _TABLES, findings)
+    return sheets if len(sheets) > 1 else {_FLAT: sheets["cases"]}
 
 
-def _sheet(sheets: Mapping[str, Source], table: TableName, path: Path, findings: list[Finding]) -> Source:
-    """Return the sheet that is named after a table, else the first."""
-    name = table if table in sheets else next(iter(sheets))
-    _say_passed_over(sheets, [name], path, findings)
-    return sheets[name]
-
-
-def _say_passed_over(sheets: Mapping[str, Source], used: Collection[str], path: Path, findings: list[Finding]) -> None:
-    others = [name for name in sheets if name not in used]
+def _sheets(path: Path, tables: Sequence[TableName], findings: list[Finding]) -> dict[str, Source]:
+    """Return the sheets that are named after tables; where none is after the first, the first sheet stands for it."""
+    sheets = {table if (table := spelling_key(name)) in _TABLES else name: one
+              for name, one in read_sheets(path, findings).items()}  # fmt: skip
+    used: dict[str, str] = {table: table for table in tables if table in sheets}
+    used = used if tables[0] in used else {tables[0]: next(iter(sheets))}
+    others = [name for name in sheets if name not in used.values()]
     problem, cure = f"sheets are passed over: {', '.join(others)}", "put the sheet you mean first, or name it cases"
     findings += counted(len(others), "warning", path, problem, cure)
+    return {table: sheets[name] for table, name in used.items()}
 
 
-def _whole(tables: dict[TableName, Source], verdicts: Sequence[str]) -> tuple[dict[TableName, Source], list[str]]:
-    if verdicts:
-        raise InputError("--verdicts: names a column of one flat file; leave it out where there are tables.")
-    return tables, [source.understood for source in tables.values()]
-
-
-def _find_table(files: Sequence[Path], table: TableName) -> Path | None:
-    """Return the file of a table among those of a folder, or None; raises `InputError` where there are two."""
-    paths = [path for path in files if spelling_key(path.stem) == table]
-    if len(paths) > 1:
-        raise InputError(
-            f"{paths[0].parent}: both {paths[0].name} and {paths[1].name} are there; keep the one you mean."
-        )
-    return paths[0] if paths else None
-
-
-def _read(path: Path, table: TableName | None, findings: list[Finding]) -> dict[str, Source]:
-    """Return the table of a file, of a workbook those of all its sheets by name.
-
-    Parameters
-    ----------
-    table : the one that the file is known to hold; None for a flat file
-
-    Raises
-    ------
-    InputError
-        The file is damaged or of another kind; names the row.
-    """
-    suffix = path.suffix.lower()
-    if suffix == ".xlsx":
-        sheets = read_workbook(path, findings)
-        return {_known_name(sheet): _from_cells(cells, path) for sheet, cells in sheets.items()}
-    if suffix in TEXT_SUFFIXES:
-        return {"": _from_cells(read_cells(path, findings), path)}
-    if suffix in (".jsonl", ".json"):
-        records = read_jsonl(path) if suffix == ".jsonl" else read_json_array(path)
-        return {"": Source(_from_records(records, path, table), str(path), "JSON")}
-    if suffix == ".parquet":
-        return {"": _from_parquet([path], findings)}
-    raise InputError(f"{path}: is no file of {', '.join(READ_SUFFIXES)}; save it as .xlsx or .csv.")
-
-
-def _known_name(sheet: str) -> str:
-    return next((table for table in _TABLES if table == spelling_key(sheet)), sheet)
-
-
-def _from_cells(source: Source, path: Path) -> Source:
-    return replace(source, frame=_with_our_names(renamed_columns(source.frame, path)))
-
-
-def _with_our_names(frame: pd.DataFrame) -> pd.DataFrame:
+def _with_our_names(source: Source) -> Source:
     """Return a table whose columns spelled nearly like ours, as "Response A", have our names, and whose ids are text.
 
     The column `image`, as most data sets call it, is `images`.
     """
+    frame = source.frame
     ours = {_column_key(name): name for name in (*_NEEDED, "images")} | {"image": "images"}
     renames = {name: ours[_column_key(name)] for name in frame if _column_key(name) in ours}
     taken = Counter([*renames.values(), *(name for name in frame if name not in renames)])
     frame = frame.rename(columns={name: our for name, our in renames.items() if taken[our] == 1})
     ids = [name for name in ("case_id", "annotator", "judge") if name in frame and frame[name].dtype != "str"]
-    return frame.assign(**{name: frame[name].map(lambda value: id_text(value) or value) for name in ids})
+    texts = {name: frame[name].map(lambda value: id_text(value) or value) for name in ids}
+    return replace(source, frame=frame.assign(**texts))
 
 
 def _column_key(name: object) -> str:
     return spelling_key(str(name).replace("_", " "))
 
 
-def _from_parquet(paths: Sequence[Path], findings: list[Finding]) -> Source:
-    """Return one table of parquet files; of a column `images` that holds the pictures themselves, their names."""
-    index = ImageIndex()
-    frames = [_with_pictures(path, index, findings) for path in paths]
-    file = str(paths[0] if len(paths) == 1 else paths[0].parent)
-    images = ParquetImages(index.positions) if index.positions else None
-    frame = pd.concat(frames, ignore_index=True)
-    return Source(frame, file, "parquet with pictures" if images else "parquet", images=images)
-
-
-def _with_pictures(path: Path, index: ImageIndex, findings: list[Finding]) -> pd.DataFrame:
-    schema = open_parquet(path).schema_arrow
-    embedded = [name for name in schema.names if holds_bytes(schema.field(name).type)]
-    frame = _with_our_names(renamed_columns(read_table(path, [n for n in schema.names if n not in embedded]), path))
-    renames = column_map().of(schema.names, path)
-    pictures = [name for name in embedded if renames.get(name, name) in ("images", "image")]
-    for name in set(embedded).difference(pictures[:1]):
-        problem, cure = "holds bytes and is left out", f"read it as the images with --map {name}=images"
-        findings.append(Finding("warning", str(path), None, name, problem, cure))
-    if not pictures:
-        return frame
-    column_map().reads(["images"])
-    ids = frame.get("case_id", pd.Series([f"{path.stem}-{row}" for row in range(1, len(frame) + 1)]))
-    names = index.add(path, pictures[0], [slug(str(case_id)) for case_id in ids], findings)
-    return frame.assign(images=pd.Series(names, index=frame.index, dtype=object))
-
-
-def _from_records(records: list[SourceRow], path: Path, table: TableName | None) -> pd.DataFrame:
-    if not records:
-        raise InputError(f"{path}: is empty; write one object a line, or remove the file.")
-    contract = {column.name for name in ([table] if table else _TABLES) for column in COLUMNS[name]}
-    names = dict.fromkeys(name for record in records for name in record.values)
-    column_map().reads(names)
-    frame = pd.DataFrame({name: pd.Series([one.values.get(name) for one in records], dtype=object) for name in names})
-    others = [name for name in names if name not in contract]
-    return _with_our_names(frame.assign(**frame[others].infer_objects()))
-
-
-def _split(flat: Source, verdicts: Sequence[str], findings: list[Finding]) -> dict[TableName, Source]:
-    frame = with_sides(with_texts(flat.frame), flat.file, findings)
-    _refuse_incomplete(frame, ("question", "response_a"), flat.file)
-    parts = split_flat(frame, verdicts, flat.file, findings)
-    frames = zip(_TABLES, parts, strict=True)
-    return {table: replace(flat, frame=frame) for table, frame in frames if frame is not None}
-
-
-def _stated_meta(src: Path, kind: str | None, name: str | None, categories: str | None) -> BenchmarkMeta:
-    """Return the metadata of benchmark.toml and of the options; without dimensions where neither states any."""
-    path = src / "benchmark.toml"
-    raw: dict[str, object] = {"name": src.resolve().stem or "table", "kind": "general"}
+def _meta(
+    path: Path, options: Mapping[str, object], cases: pd.DataFrame, frames: Sequence[pd.DataFrame]
+) -> BenchmarkMeta:
+    """Return the metadata of options and benchmark.toml; dimensions are those that occur if neither names any."""
+    raw: dict[str, object] = {"name": path.parent.resolve().stem or "table", "kind": "general"}
     raw |= read_raw_meta(path) if path.is_file() else {}
-    raw |= {key: value for key, value in (("name", name), ("kind", kind)) if value}
-    if categories is not None:
-        raw["categories"] = [each.strip() for each in categories.split(",")]
-    return meta_from(raw, str(path) if path.is_file() else "--name, --kind, --categories", dimensions=())
-
-
-def _refuse_incomplete(cases: pd.DataFrame, needed: Sequence[str], file: str) -> None:
-    """Refuse cases that lack columns: all of them at once, with the names that the file has."""
-    missing = [name for name in needed if name not in cases]
-    if missing:
-        columns = ", ".join(map(str, cases.columns))
-        example = " ".join(f'--map "THEIRS={name}"' for name in missing)
-        raise InputError(f"{file}: has no columns {', '.join(missing)}; name them with {example}; it has {columns}.")
+    raw |= {key: value for key, value in options.items() if value}
+    raw["dimensions"] = raw.get("dimensions") or dimensions_of([*frames, _rubric_dimensions(cases)])
+    file = str(path) if path.is_file() else "--name, --kind, --categories"
+    meta = meta_from(raw, file)
+    if options["categories"] and "response_b" not in cases and not meta.is_preference:
+        meta = meta_from(raw | {"task": "rating"}, file)
+    return meta
 
 
 def _rubric_dimensions(cases: pd.DataFrame) -> pd.DataFrame:
@@ -372,30 +259,24 @@ def _with_one_spelling(frame: pd.DataFrame) -> pd.DataFrame:
 def _typed(source: Source, table: TableName, findings: list[Finding]) -> pd.DataFrame:
     """Return a table with missing values as missing, numbers as numbers, images as lists; `conform` still checks it."""
     frame, contract = source.frame, {column.name: column for column in COLUMNS[table]}
+    unclear: list[str] = []
+    if source.has_decimal_commas:
+        text = {name for name, column in contract.items() if column.type not in ("int", "float")} - {"choice"}
+        numbers, unclear = with_points(frame[[name for name in frame if name not in text]])
+        frame = frame.assign(**numbers)
+        problem = f"columns hold names, fractions or thousands and stay text: {', '.join(unclear)}"
+        findings += counted(len(unclear), "info", source.file, problem, "write 1250 or 1,25 if 1.250 is a number")
     if source.is_text:
-        unclear: list[str] = []
-        if source.has_decimal_commas:
-            text = {name for name, column in contract.items() if column.type not in ("int", "float")} - {"choice"}
-            numeric = [name for name in frame if name not in text]
-            numbers, unclear = with_points(frame[numeric])
-            frame = frame.assign(**numbers)
-            problem = f"columns hold names, fractions or thousands and stay text: {', '.join(unclear)}"
-            findings += counted(len(unclear), "info", source.file, problem, "write 1250 or 1,25 if 1.250 is a number")
-        columns = {name: _from_text(frame[name], contract.get(name), source.file) for name in frame.columns}
-        others = [name for name in columns if name not in {*contract, *unclear}] if table == "cases" else []
-        return pd.DataFrame(columns | {name: plain_numbers(columns[name]) for name in others})
+        full = {name for name, column in contract.items() if column.type == "str" and not column.nullable}
+        frame = frame.assign(
+            **{str(name): texts.mask(texts == "") for name, texts in frame.items() if name not in full}
+        )
+        others = [str(name) for name in frame if name not in {*contract, *unclear} and table == "cases"]
+        frame = frame.assign(**{name: plain_numbers(frame[name]) for name in others})
     if table == "cases" and "images" in frame:
-        frame = frame.assign(images=_from_text(frame["images"], contract["images"], source.file))
+        names = [_names(cell, source.file, row + 1) for row, cell in zip(frame.index, frame["images"], strict=True)]
+        frame = frame.assign(images=pd.Series(names, index=frame.index, dtype=object))
     return frame
-
-
-def _from_text(values: pd.Series, column: Column | None, file: str) -> pd.Series:
-    """Return the values of a column of texts in the type that its contract requires."""
-    if column is not None and column.type == "names":
-        cells = [_names(cell, file, row + 1) for row, cell in zip(values.index, values, strict=True)]
-        return pd.Series(cells, index=values.index, dtype=object)
-    is_missing_if_empty = column is None or column.nullable or column.type != "str"
-    return values.mask(values == "") if is_missing_if_empty else values
 
 
 def plain_numbers(texts: pd.Series) -> pd.Series:
@@ -413,49 +294,18 @@ def plain_numbers(texts: pd.Series) -> pd.Series:
 
 
 def _names(cell: object, file: str, row: int) -> list[object]:
-    if isinstance(cell, list | tuple | np.ndarray):
+    """Return the file names in a cell: a list, a JSON list, or texts between semicolons; other values as they are."""
+    if isinstance(cell, (list, tuple, np.ndarray)):
         return list(cell)
     if not isinstance(cell, str):
         return [] if cell is None or cell is pd.NA or cell != cell else [cell]
     if not cell.startswith("["):
         return [name.strip() for name in cell.split(";") if name.strip()]
     try:
-        names = json.loads(cell)
+        return list(json.loads(cell))
     except ValueError:
-        names = None
-    if not isinstance(names, list):
         where = f"{file}, row {row}, column images"
-        raise InputError(f"{where}: is not a JSON list; write names separated by semicolons.")
-    return names
-
-
-def _with_images(
-    cases: pd.DataFrame, src: Path, folder: Path | None, understood: list[str], findings: list[Finding]
-) -> tuple[pd.DataFrame, Mapping[str, bytes]]:
-    """Return the cases with the names that their images have in the benchmark, and the images."""
-    beside = src if src.is_dir() else src.parent
-    if folder is not None and not folder.is_dir():
-        raise InputError(f"--images {folder}: there is no such folder; name the one that holds the images.")
-    own = beside / "images"
-    used = folder or (own if own.is_dir() else beside)
-    files, found = ImageFiles(used, recursive=folder is not None or used == own), dict[str, Path]()
-
-    def stored(name: object) -> object:
-        path = files.find(name) if isinstance(name, str) else None
-        if path is None:
-            return name
-        is_kept = is_safe_name(str(name)) and Path(str(name)).suffix == path.suffix
-        kept = str(name) if is_kept else path.relative_to(used).as_posix()
-        found[kept] = path
-        return kept
-
-    cases = cases.assign(images=cases["images"].map(lambda row: [stored(name) for name in row]))
-    wanted = {name for row in cases["images"] for name in row if isinstance(name, str)}
-    if wanted:
-        understood.append(f"images: {len(found):,} of {len(wanted):,} found in {used}")
-    cure = "name their folder with --images" if folder is None else "add the files"
-    findings += counted(len(wanted) - len(found), "warning", used, "images are not there", cure, "images")
-    return cases, LazyImages(found, lambda name: found[name].read_bytes())
+        raise InputError(f"{where}: is not a JSON list; write names separated by semicolons.") from None
 
 
 @writes("table", about="cases, annotations and verdicts as CSV or parquet, and the images", has_verdicts=True)

@@ -56,7 +56,7 @@ def reward_loss(weights: Weights, model: Callable[..., Any], cases: Sequence[Rew
     -------
     Tensor
         The mean over cases and dimensions of weight times cross-entropy; what has no label counts as 0. Validated by
-        tests/build/training/test_reward.py.
+        tests/build/training/test_letters.py.
     """
     every = [inputs for case in cases for inputs in case.conversations.inputs]
     values = model(**weights.to_device(weights.collate(every)), use_cache=False, logits_to_keep=1).logits[:, -1].float()

@@ -76,7 +76,9 @@ def address(entry: Entry, settings: Settings) -> Address:
     key_env = entry.key_env if entry.key_env and _is_own(parts, port, entry) else KEY_ENV
     key = _key(entry.name, key_env, required=not is_local and key_env != KEY_ENV)
     url = f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
-    proxy = None if is_local or settings.proxy is None else _proxy(settings.proxy)
+    proxy = None if is_local else settings.proxy
+    if proxy is not None and not re.fullmatch(r"https?://[^/?#\s]+/?", proxy):  # it may hold a password
+        raise InputError("the proxy's URL is malformed; write it as http://proxy.example.org:3128.")
     return Address(url, host, is_local, parts.scheme == "https", key_env, key, proxy, settings.ca_file)
 
 
@@ -95,13 +97,6 @@ def _split(url: str) -> tuple[SplitResult, int]:
             f"stand in the manifest; give the base URL alone, and put a key into the environment variable {KEY_ENV}."
         )
     return parts, port
-
-
-def _proxy(url: str) -> str:
-    """Return the URL of a proxy, which may hold a password and is in no message."""
-    if not re.fullmatch(r"https?://[^/?#\s]+/?", url):
-        raise InputError("the proxy's URL is malformed; write it as http://proxy.example.org:3128.")
-    return url
 
 
 def _is_loopback(host: str) -> bool:

@@ -2,7 +2,8 @@
 
 A reply is found by a hash of all that was asked for: the server, the model, the sampling, the text and the images.
 Runs of the same folder share them: where one of sixty cases was edited, the new run asks about that case alone. What a
-reply cost is stated by one verdict, whichever is first: that of the run that paid, or of the one that goes on with it.
+reply cost is stated by one verdict, the first that is made of it; and by the same verdict again where it is made again,
+as after a kill before it was stored.
 
 The file holds replies and hashes, no question, response or image; but a reply may quote the case that it is about,
 as it may in a run, so the file is its owner's alone. It stays when a run is removed: remove it, too. The key of a
@@ -52,10 +53,12 @@ class ReplyCache:
             "INSERT OR REPLACE INTO paid VALUES (?, ?, ?, 0)", (_hash(asked), written, _hash(written.encode()))
         )
 
-    def claim(self, asked: bytes) -> bool:
-        """Return whether a verdict must state the cost of a kept reply, since none did before; from now on one does."""
-        claims = "UPDATE paid SET is_stated = is_stated + 1 WHERE asked = ? RETURNING is_stated"
-        return self._execute(claims, (_hash(asked),)) in ([(1,)], [])
+    def claim(self, asked: bytes, verdict: str) -> bool:
+        """Return whether a verdict, by its name, states the cost of a kept reply: no other one did before."""
+        claims = (
+            "UPDATE paid SET is_stated = iif(is_stated = 0, ?2, is_stated) WHERE asked = ?1 RETURNING is_stated = ?2"
+        )
+        return self._execute(claims, (_hash(asked), _hash(verdict.encode()))) in ([(1,)], [])
 
     def __contains__(self, asked: bytes) -> bool:
         # To look is no reason to make the file.

@@ -45,6 +45,9 @@ _SHORTEST_OUTAGE_S: Final = 60.0
 _SHORTEST_SAID_S: Final = 5.0
 _LOG: Final = logging.getLogger(__name__)
 
+Sleep = Callable[[float], object]
+Clock = Callable[[], float]
+
 
 @cache
 def _trusted(ca_file: str | None) -> ssl.SSLContext:
@@ -97,13 +100,7 @@ class Turns:
     n_answered : how many attempts the server answered
     """
 
-    def __init__(
-        self,
-        most: int,
-        sleep: Callable[[float], object],
-        clock: Callable[[], float],
-        stopped: Callable[[], bool],
-    ) -> None:
+    def __init__(self, most: int, sleep: Sleep, clock: Clock, stopped: Callable[[], bool]) -> None:
         self._most, self._width = most, float(most)
         self._sleep, self._clock, self._stopped = sleep, clock, stopped
         self._held_until = self._failing_since = clock()
@@ -199,8 +196,8 @@ class ChatClient:
         max_tokens: int,
         options: RequestOptions,
         notices: dict[str, None],
-        sleep: Callable[[float], object] | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        sleep: Sleep | None = None,
+        clock: Clock = time.monotonic,
     ) -> None:
         settings = request.settings
         if (settings.price_prompt is None) != (settings.price_completion is None):
@@ -365,19 +362,20 @@ class ChatClient:
             return self._send(body)
         most = self.cost(*self.bounds(request)) or 0.0
         reserved = self.budget.reserve(most, self._stop.is_set)
+        if reserved is None and not self._stop.is_set():
+            raise RunError(
+                f"the budget of {self.budget.usd:.4f} USD leaves no room for another request: "
+                f"{self.budget.spent:.4f} USD were spent; {GO_ON} with a new --budget."
+            )
         if reserved is None:
-            if not self._stop.is_set():
-                raise RunError(
-                    f"the budget of {self.budget.usd:.4f} USD leaves no room for another request: "
-                    f"{self.budget.spent:.4f} USD were spent; {GO_ON} with a new --budget."
-                )
             return None
         cost: float | None = 0.0
         try:
             answer = self._send(body)
-            if isinstance(answer, ChatReply):
-                cost = self.cost(answer.prompt_tokens, answer.completion_tokens)
-            elif isinstance(answer, Fault) and answer.may_cost:
+            reply = answer.reply if isinstance(answer, Failure) else answer
+            if isinstance(reply, ChatReply):
+                cost = self.cost(reply.prompt_tokens, reply.completion_tokens)
+            elif isinstance(reply, Fault) and reply.may_cost:
                 cost = None
         finally:  # others wait for what is reserved
             self.budget.settle(reserved, most, cost)

@@ -29,7 +29,9 @@ from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, stored_im
 from mrb_lib.replies.labels import LETTERS
 from mrb_lib.replies.reading import parse
 from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND, pick_of
+from mrb_lib.tables.schema import Status
+from mrb_lib.verdicts.manifest import run_id
+from mrb_lib.verdicts.orders import KEYS, PICKS, pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 _IDLE_S: Final = 60.0
@@ -156,7 +158,7 @@ class EndpointJudge(AsksPrompts):
         }
         if not (server.is_local or server.is_encrypted):
             self._notices.setdefault(f"the connection to {server.host} is not encrypted: others may read the cases")
-        self._settings, self._images = settings, request.images
+        self._settings, self._images, self._fingerprint = settings, request.images, request.fingerprint
         self._cache = ReplyCache(None if runs is None else runs / FILE_NAME, self._notices)
         self._n_replies = self._n_kept = 0
         self._tasks = task_maker(prompt, settings, sees=sees)
@@ -209,8 +211,7 @@ class EndpointJudge(AsksPrompts):
                 while True:
                     for batch in [batch for batch in under_way if all(chain.done() for chain in batch.chains)]:
                         under_way.remove(batch)
-                        verdicts = self._verdicts(batch)
-                        if len(verdicts):
+                        if len(verdicts := self._verdicts(batch)):
                             yield batch.shown, verdicts
                     running = [chain for batch in under_way for chain in batch.chains if not chain.done()]
                     has_room = len(running) < n_wanted and not self._client.is_stopped
@@ -303,7 +304,7 @@ class EndpointJudge(AsksPrompts):
 
         That a reply in the cache is paid for is claimed no earlier: a batch that nobody takes leaves it to others.
         """
-        rows = VerdictRows(batch.shown, rated=self._settings.is_rating)
+        rows, run = VerdictRows(batch.shown, rated=self._settings.is_rating), run_id(self, self._fingerprint)
         answered = [one for chain in batch.chains for one in chain.result()]
         # Of two responses that are checked alone, neither makes a verdict where one was not asked about.
         halves = {id(one.task.joint) for one in answered if one.answer is None and one.task.joint is not None}
@@ -314,8 +315,9 @@ class EndpointJudge(AsksPrompts):
                 self._n_replies += 1
                 self._n_kept += one.is_kept
                 self._note_lacks(one.answer)
-                is_first = one.cached is None or self._cache.claim(one.cached)
-                self._put(rows, one.task, one.answer, self._took(one.answer, is_stated=not is_first))
+                verdict = "\0".join((run, *(str(one.task.record[name]) for name in KEYS)))
+                states_cost = one.cached is None or self._cache.claim(one.cached, verdict)
+                self._put(rows, one.task, one.answer, self._took(one.answer, is_stated=not states_cost))
             else:
                 failure = one.answer
                 took = {} if failure.reply is None else self._took(failure.reply, is_stated=False)
@@ -384,26 +386,23 @@ class LettersJudge(EndpointJudge):
     def _is_whole(self, task: Task, reply: ChatReply) -> bool:
         return not reply.refused and self._pick(task, reply) is not None
 
-    def _pick(self, task: Task, reply: ChatReply) -> str | None:
-        stated = p_of_first(reply.tokens, task.labels)
-        if stated is not None and stated.bound is None:
-            return pick_of(stated.p, 0.5)
-        if stated is not None and (stated.p >= 0.5) == (stated.bound == "at least"):
-            return FIRST if stated.bound == "at least" else SECOND
+    def _written(self, task: Task, reply: ChatReply) -> str | None:
         choice = parse(reply.content, task.asked, LETTERS, task.labels).choices[task.asked[0]]
         return None if choice is None else PICKS[choice]
 
+    def _pick(self, task: Task, reply: ChatReply) -> str | None:
+        stated = p_of_first(reply.tokens, task.labels)
+        is_decided = stated is not None and (stated.bound is None or (stated.p >= 0.5) == (stated.bound == "at least"))
+        return pick_of(stated.p, 0.5) if stated is not None and is_decided else self._written(task, reply)
+
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
-        [(position, _)], [dimension] = task.rows, task.asked
-        stated, pick = p_of_first(reply.tokens, task.labels), self._pick(task, reply)
+        [(position, _)], stated, pick = task.rows, p_of_first(reply.tokens, task.labels), self._pick(task, reply)
         if reply.refused or pick is None:
             rows.put(position, "refused" if reply.refused else "unparsed", None, reply=reply.whole, **took)
             return
-        is_clean = parse(reply.content, task.asked, LETTERS, task.labels).choices[dimension] is not None
-        known = (
-            {} if stated is None else {"p_first": stated.p, "p_first_bound": stated.bound, "answer_mass": stated.mass}
-        )
-        rows.put(position, "ok" if is_clean else "repaired", pick, reply=reply.whole, **known, **took)
+        status: Status = "repaired" if self._written(task, reply) is None else "ok"
+        known = stated and {"p_first": stated.p, "p_first_bound": stated.bound, "answer_mass": stated.mass}
+        rows.put(position, status, pick, reply=reply.whole, **(known or {}), **took)
 
 
 class ServedBatchJudge(EndpointJudge):

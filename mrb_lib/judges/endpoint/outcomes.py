@@ -3,6 +3,7 @@
 | outcome | the server sends | verdicts and run | the user reads |
 | --- | --- | --- | --- |
 | reply | text, parts, arguments of tool calls, an event stream or lines of JSON unasked for | as the text reads | |
+| own form | the same as Gemini, Claude or OpenAI's Responses send it, a body or a stream | as the text reads | |
 | refused | a filter's finish reason (`SAFETY`) or error, a `refusal`, a blocked prompt | `refused` | the words |
 | account | `insufficient_quota`, a billing limit, any 402, a closed account | judge stops | what to top up |
 | daily | a limit per day that states no wait | judge stops | what to top up |
@@ -10,6 +11,7 @@
 | model | 404, 405, 410, `model_not_found`, "model 'x' not found, try pulling it" | judge stops | the model, `--url` |
 | redirect | 3xx | judge stops, nothing is sent elsewhere | to pass the final address |
 | failed | 429, 5xx, a timeout, an error in a 200 or a choice, `finish_reason: error` | retried, then `error` | why |
+| incomplete | any other finish reason, such as `other` | `error` | the finish reason |
 | not JSON | an empty body, half of one, HTML | retried, then `error` | content type and first 200 characters |
 | gone | nothing but failed attempts for a minute | judge stops | the last reason |
 | wait | `Retry-After`, "try again in 7m12s": all wait | longer than `--max-wait`: judge stops | until when, and why |
@@ -29,6 +31,7 @@ import re
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, NamedTuple
 
 from mrb_lib.judges.endpoint.address import Address
@@ -121,12 +124,15 @@ _CUT_OFF: Final = _pattern(r"length|max.?(?:output.?|new.?)?tokens|token.?limit|
 _COMPLETE: Final = _pattern(
     r"^(?:finish_?reason[._])?(?:stop|eos|end|complet|done|finish|success|normal|tool|function)"
 )
+_BROKEN: Final = _pattern(r"error|abort|malformed|fail|cancel|time.?out|interrupt|overload|resource")
 _CODES: Final = _pattern(r"(?:error|http|status)?_?(?:code|status)")
 # What quotes the prompt, in whose words no sign is looked for.
 _QUOTES: Final = ("input", "flagged_input", "prompt", "messages", "body")
 _MESSAGES: Final = ("error", "message", "detail", "base_resp", "status_msg", "error_msg", "msg", "errors")
 _REASONS: Final = ("finish_reason", "finishReason", "native_finish_reason", "stop_reason", "done_reason")
 _REASONING: Final = ("reasoning_content", "reasoning", "thinking")
+_PROMPT_TOKENS: Final = ("prompt_tokens", "input_tokens", "promptTokenCount")
+_REPLY_TOKENS: Final = ("completion_tokens", "output_tokens", "candidatesTokenCount")
 _CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
 
@@ -247,35 +253,38 @@ def _stated_wait(text: str) -> float:
     return 3600 * hours + 60 * minutes + seconds
 
 
-def _reply(body: Mapping[str, object], received: Received, server: Address) -> ChatReply | Fault:
+def _reply(body: Mapping[str, object], received: Received, server: Address) -> Answer:
     choice, usage, clean = _choice(body), mapping_of(body.get("usage")), server.without_key
     finishes = list(filter(None, (text_of(choice.get(name)) for name in _REASONS)))
     finish = finishes[0] if finishes else ""
     filtered = next((each for each in finishes if _FILTERED.search(each)), "")
     is_cut_off = bool(_CUT_OFF.search(finish))
-    if finish and not (filtered or is_cut_off or _COMPLETE.search(finish)):
-        return Fault(f"finish_reason {printable(clean(finish))!r}: the reply is not complete", may_cost=True)
+    is_complete = filtered or is_cut_off or not finish or _COMPLETE.search(finish)
+    incomplete = f"finish_reason {printable(clean(finish))!r}: the reply is not complete"
+    if not is_complete and _BROKEN.search(finish):
+        return Fault(incomplete, may_cost=True)
     text, refusal, thought = _texts(_message(choice))
     if refusal or filtered:
         text = text or refusal or f"[no text, finish_reason {filtered}]"
     tokens = tokens_of(mapping_of(choice.get("logprobs")).get("content"))
     spelled = b"".join(token.content for token in tokens).decode("utf-8", "replace")
-    return ChatReply(
+    reply = ChatReply(
         content=clean(text),
         reasoning=clean(thought),
         refused=bool(refusal or filtered),
         cut_off=is_cut_off,
         tokens=tokens if clean(spelled) == spelled else (),
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
-        cached_tokens=sum(_count(value) or 0 for key, value in _leaves(usage) if re.search("cache(?!_miss)", key)),
+        prompt_tokens=_count(usage, _PROMPT_TOKENS),
+        completion_tokens=_count(usage, _REPLY_TOKENS),
+        cached_tokens=sum(_number(value) or 0 for key, value in _leaves(usage) if re.search("cache(?!_miss)", key)),
         latency_s=received.latency_s,
     )
+    return reply if is_complete else Failure(incomplete, reply=reply)
 
 
 def _choice(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return the first choice if it holds a message, an error or a reason; a bare message counts as one."""
-    first = mapping_of(next(iter(_list(body.get("choices"))), None))
+    first = _first(body.get("choices"))
     if not first and ("content" in body or isinstance(body.get("message"), dict)):
         first = {**body, "message": mapping_of(body.get("message")) or body}
     return first if any(first.get(name) for name in ("message", "text", "error", *_REASONS)) else {}
@@ -319,19 +328,40 @@ def _parsed(body: bytes) -> object:
         lines = (line for line in re.split("[\r\n]+", body.decode()) if line.startswith(("data:", "{")))
         events = (line.removeprefix("data:").strip() for line in lines)
         data = [{"done": True} if event == "[DONE]" else json.loads(event) for event in events if event]
-    return _joined(data) if isinstance(data, list) else data
+    return _joined(data) if isinstance(data, list) else _in_chat_form(data) if isinstance(data, dict) else data
+
+
+def _in_chat_form(event: object) -> Mapping[str, object]:
+    """Return a body or an event of Gemini, of Claude or of OpenAI's Responses as a chat server would send it."""
+    body, choice = mapping_of(event), dict[str, object]()
+    if str(body.get("type")).startswith("response."):  # of Responses, whose last event holds the whole reply
+        body = mapping_of(body.get("response"))
+    if candidate := _first(body.get("candidates")):
+        parts = map(mapping_of, _list(mapping_of(candidate.get("content")).get("parts")))
+        said = [{"thinking": part.get("text")} if part.get("thought") else part for part in parts]
+        choice = {**candidate, "message": {"content": said}}
+    elif output := [mapping_of(item) for item in _list(body.get("output"))]:
+        contents = [_list(item.get("content")) or [item] for item in output if item.get("type") != "reasoning"]
+        ended = mapping_of(body.get("incomplete_details")).get("reason") or body.get("status")
+        choice = {"message": {"content": list(chain(*contents))}, "finish_reason": ended}
+    elif delta := mapping_of(body.get("delta")):  # of Claude
+        choice = {"delta": {"content": delta.get("text"), **delta}, "stop_reason": delta.get("stop_reason")}
+    usage = body.get("usage") or body.get("usageMetadata") or mapping_of(body.get("message")).get("usage")
+    return {**body, **({"usage": usage} if usage else {}), **({"choices": [choice]} if choice else {})}
 
 
 def _joined(events: Sequence[object]) -> object:
     """Return the reply that the events of a stream make together; `ValueError` where the stream ends early."""
     whole: dict[str, object] = {}
+    usage: dict[str, object] = {}
     choice: dict[str, object] = {}
     message: dict[str, str] = {}
     arguments: dict[str, str] = {}
     logprobs: list[object] = []
-    for event in map(mapping_of, events):
+    for event in map(_in_chat_form, events):
         whole |= {name: value for name, value in event.items() if value}
-        part = _choice(event) or mapping_of(next(iter(_list(event.get("choices"))), None))
+        usage |= mapping_of(event.get("usage"))
+        part = _choice(event) or _first(event.get("choices"))
         choice |= {name: value for name, value in part.items() if value is not None}
         delta = _message(part)
         for name in ("content", "refusal", *_REASONING):
@@ -344,7 +374,7 @@ def _joined(events: Sequence[object]) -> object:
         raise ValueError("the stream ends early")
     calls = [{"arguments": value} for value in arguments.values()]
     choice |= {"delta": None, "message": message | {"tool_calls": calls}, "logprobs": {"content": logprobs}}
-    return whole | {"choices": [choice]}
+    return whole | {"choices": [choice], "usage": usage}
 
 
 def cut_prompt(reply: ChatReply, text: str) -> Failure | None:
@@ -399,12 +429,22 @@ def _leaves(value: object, key: str = "", depth: int = 0) -> Iterator[tuple[str,
         yield key, value
 
 
+def _first(value: object) -> Mapping[str, object]:
+    """Return the first object in a list of JSON; an empty one where there is none."""
+    return mapping_of(next(iter(_list(value)), None))
+
+
 def _list(value: object) -> list[object]:
     """Return a list of JSON; one of a single element where it is an object or a text."""
     return value if isinstance(value, list) else [value] if isinstance(value, dict | str) else []
 
 
-def _count(value: object) -> int | None:
-    """Return a number of tokens, which some servers write as 12.0 or "12"; None where it is something else."""
+def _count(usage: Mapping[str, object], names: Sequence[str]) -> int | None:
+    """Return a number of tokens by the first of its names; None where it is not stated."""
+    return next((count for name in names if (count := _number(usage.get(name))) is not None), None)
+
+
+def _number(value: object) -> int | None:
+    """Return a whole number, which some servers write as 12.0 or "12"; None where it is something else."""
     written = re.fullmatch(r"(\d{1,15})(?:\.0+)?", str(value))
     return None if written is None else int(written[1])

@@ -55,6 +55,11 @@ class Waiting:
     n_images: int
     n_tokens: int
 
+    def rows(self, **took: object) -> Iterator[tuple[int, Record, bool, dict[str, object]]]:
+        """Yield each row's position, the row, whether its order is not that of the first, and the cost in the first."""
+        for place, (position, record) in enumerate(zip(self.positions, self.records, strict=True)):
+            yield position, record, record["order"] != self.records[0]["order"], {} if place else took
+
 
 class LocalJudge(AsksPrompts):
     """Settings, prompt, weights and images of a judge on this machine; see `Judge` for the attributes.

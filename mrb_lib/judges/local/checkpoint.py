@@ -13,18 +13,7 @@ import torch
 import transformers
 from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForImageTextToText,
-    AutoTokenizer,
-    BitsAndBytesConfig,
-    GenerationConfig,
-    PreTrainedConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-    ProcessorMixin,
-)
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 
@@ -100,15 +89,16 @@ def load_checkpoint(
     used = tuple(devices) if spread else devices_needed(folder, devices, dtype, quantize)
     options = {"trust_remote_code": trust_remote_code, "local_files_only": True}
     try:
-        config = AutoConfig.from_pretrained(folder, **options)
+        config = transformers.AutoConfig.from_pretrained(folder, **options)
         sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
         processor = _processor(folder, config, options) if sees else None
-        tokenizer = AutoTokenizer.from_pretrained(folder, **options) if processor is None else processor.tokenizer
+        reads = transformers.AutoTokenizer
+        tokenizer = reads.from_pretrained(folder, **options) if processor is None else processor.tokenizer
         if tokenizer.pad_token_id is None:  # padding is never attended to, so any token does
             tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
         if processor is not None and processor.chat_template is None:
             processor.chat_template = tokenizer.chat_template
-        kind = cast("Any", AutoModelForImageTextToText if sees else AutoModelForCausalLM)
+        kind: Any = transformers.AutoModelForImageTextToText if sees else transformers.AutoModelForCausalLM
         read = partial(
             kind.from_pretrained,
             folder,
@@ -128,13 +118,17 @@ def load_checkpoint(
                 raise
             model, loading_info = read(attn_implementation="eager")
         _check_found(folder, model, loading_info["missing_keys"], speaks)
-        _check_placed(folder, model, used)
+        placed = set(map(str, (getattr(model, "hf_device_map", None) or {}).values()))
+        if len(used) > 1 and placed & {"cpu", "disk"}:  # the GPUs do not hold all layers
+            raise RunError(
+                f"{folder.name}: does not fit into the memory of {len(used)} GPUs; `mrb doctor` shows what does."
+            )
         model = _merged(model, adapter) if adapter != folder else model.eval()
         use_own_attention(model)
         # What a publisher set for chatting (temperature, penalties) must not shape a verdict unnoticed.
         own = model.generation_config
         ends = own.eos_token_id if own is not None else None
-        model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=tokenizer.pad_token_id)
+        model.generation_config = transformers.GenerationConfig(eos_token_id=ends, pad_token_id=tokenizer.pad_token_id)
     except torch.OutOfMemoryError as error:
         raise RunError(
             f"{folder.name}: does not fit into the memory of {used[0]}; `mrb doctor` shows what does."
@@ -164,15 +158,6 @@ def devices_needed(
     return tuple(used)
 
 
-def _check_placed(folder: Path, model: PreTrainedModel, devices: Sequence[torch.device]) -> None:
-    """Raise `RunError` where layers were left in main memory, or on disk, since the GPUs do not hold them."""
-    placed = set(map(str, (getattr(model, "hf_device_map", None) or {}).values()))
-    if len(devices) > 1 and placed & {"cpu", "disk"}:
-        raise RunError(
-            f"{folder.name}: does not fit into the memory of {len(devices)} GPUs; `mrb doctor` shows what does."
-        )
-
-
 def _rounding(
     folder: Path, config: PreTrainedConfig, quantize: Quantization | None, dtype: torch.dtype
 ) -> dict[str, object]:
@@ -186,21 +171,16 @@ def _rounding(
     method = (getattr(config, "quantization_config", None) or {}).get("quant_method")
     if quantize is not None and method is not None:
         raise InputError(f"{folder}: its weights are quantised already ({method}); leave --quantize out.")
-    if quantize is not None or method is not None:
-        package = _QUANTIZERS.get("bitsandbytes" if method is None else str(method))
-        if package is not None and find_spec(package) is None:
-            raise InputError(
-                f"{folder}: quantised weights ({method or quantize}) need {package.replace('_', '-')}; install it with "
-                f"`pip install {_INSTALLS.get(package, package)}`."
-            )
+    package = _QUANTIZERS.get(str(method if quantize is None else "bitsandbytes"))
+    if package is not None and find_spec(package) is None:
+        raise InputError(
+            f"{folder}: quantised weights ({method or quantize}) need {package.replace('_', '-')}; install it with "
+            f"`pip install {_INSTALLS.get(package, package)}`."
+        )
     if quantize is None:
         return {}
-    rounding = (
-        BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
-        if quantize == "4bit"
-        else BitsAndBytesConfig(load_in_8bit=True)
-    )
-    return {"quantization_config": rounding}
+    rounded = {"load_in_8bit": True} if quantize == "8bit" else {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
+    return {"quantization_config": transformers.BitsAndBytesConfig(**rounded, bnb_4bit_compute_dtype=dtype)}
 
 
 def _merged(model: PreTrainedModel, folder: Path) -> PreTrainedModel:

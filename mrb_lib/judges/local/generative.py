@@ -111,11 +111,7 @@ class GenerativeJudge(LocalJudge):
         for ids, length in zip(written, lengths, strict=True):
             stop = next((i for i, token in enumerate(ids) if token in weights.ends), len(ids))
             text = weights.tokenizer.decode(ids[:stop], skip_special_tokens=False)
-            took = {
-                "prompt_tokens": int(length),
-                "completion_tokens": min(stop + 1, len(ids)),
-                "latency_s": seconds,
-            }
+            took = {"prompt_tokens": int(length), "completion_tokens": min(stop + 1, len(ids)), "latency_s": seconds}
             replies.append(Reply(str(text), took, is_cut_off=stop == len(ids)))
         return replies
 

@@ -65,17 +65,16 @@ class PackedJudge(TreeJudge):
         return tuple(map(self.reader.place_of, labels))
 
     def _put(self, rows: VerdictRows, case: Case, reading: Probabilities) -> None:
-        tokens: int | None = case.n_tokens
-        for position, (branch, leaf), words in zip(case.positions, case.asked, case.words, strict=True):
+        of_rows = zip(case.rows(prompt_tokens=case.n_tokens), case.asked, case.words, strict=True)
+        for (position, _, _, took), (branch, leaf), words in of_rows:
             shares = [reading[branch][leaf][place] for place in words]
             mass = sum(shares)
             if not isfinite(mass):  # neither more nor less than a half, which is not a tie
-                rows.fail([position], NO_NUMBER)
+                rows.put(position, "error", None, error=NO_NUMBER, **took)
                 continue
             self._note_mass(mass)
             pick, values = self._verdict([share / mass for share in shares])
-            rows.put(position, "ok", pick, **values, answer_mass=mass, prompt_tokens=tokens)
-            tokens = None
+            rows.put(position, "ok", pick, **values, answer_mass=mass, **took)
 
     def _verdict(self, shares: Sequence[float]) -> tuple[str, dict[str, object]]:
         """The pick, and further columns of the row, by the probabilities of what may be replied."""

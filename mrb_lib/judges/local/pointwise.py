@@ -65,28 +65,20 @@ class RatingJudge(PointwiseJudge):
         return [self._chat(one, n_images) + self._lead for one in written]
 
     def _put_shares(self, rows: VerdictRows, case: Case, shares: np.ndarray) -> None:
-        dimensions, tokens = _dimensions(case.records), case.n_tokens
-        for i, (position, record) in enumerate(zip(case.positions, case.records, strict=True)):
+        dimensions = _dimensions(case.records)
+        for position, record, is_swapped, took in case.rows(prompt_tokens=case.n_tokens):
             of_leaf = shares[:, dimensions.index(str(record["dimension"]))]
-            first, second = of_leaf[::-1] if record["order"] != case.records[0]["order"] else of_leaf
+            first, second = of_leaf[::-1] if is_swapped else of_leaf
             if not np.isfinite([first, second]).all():
-                rows.fail([position], NO_NUMBER)
+                rows.put(position, "error", None, error=NO_NUMBER, **took)
                 continue
             mass = float(min(first.sum(), second.sum()))
             self._note_mass(mass)
             first, second = first / first.sum(), second / second.sum()
             ratings = np.arange(1, len(first) + 1)
             one, two = float(first @ ratings), float(second @ ratings)
-            rows.put(
-                position,
-                "ok",
-                pick_of(one, two),
-                p_first=probability_higher(first, second),
-                score_first=one,
-                score_second=two,
-                answer_mass=mass,
-                prompt_tokens=None if i else tokens,
-            )
+            scores = {"score_first": one, "score_second": two, "answer_mass": mass}
+            rows.put(position, "ok", pick_of(one, two), p_first=probability_higher(first, second), **scores, **took)
 
 
 class RubricJudge(PointwiseJudge):
@@ -124,18 +116,10 @@ class RubricJudge(PointwiseJudge):
         mass = float(masses.min())
         self._note_mass(mass)
         met, criteria = shares[..., 0] / masses, rubric_of(case.records[0])
-        for i, (position, record) in enumerate(zip(case.positions, case.records, strict=True)):
-            dimension, is_swapped = str(record["dimension"]), record["order"] != case.records[0]["order"]
-            put_points(
-                rows,
-                position,
-                dimension,
-                criteria,
-                (met[::-1] if is_swapped else met).tolist(),
-                self._settings.choices,
-                answer_mass=mass,
-                prompt_tokens=None if i else case.n_tokens,
-            )
+        choices = self._settings.choices
+        for position, record, is_swapped, took in case.rows(prompt_tokens=case.n_tokens):
+            dimension, shown = str(record["dimension"]), (met[::-1] if is_swapped else met).tolist()
+            put_points(rows, position, dimension, criteria, shown, choices, "ok", answer_mass=mass, **took)
 
 
 def _dimensions(records: Records) -> list[str]:

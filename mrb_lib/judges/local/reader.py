@@ -184,20 +184,15 @@ class TreeReader:
         rows: list[list[float]] = []
         while len(rows) < len(prompts):
             size = min(len(prompts) - len(rows), self._most) if self._batches else 1
+            together = self._weights.collate(prompts[len(rows) : len(rows) + size])
             try:
-                rows += self._read_batch(prompts[len(rows) : len(rows) + size])
+                rows += self._of_groups(self._logits(self._weights.to_device(together), None))[:, 0].tolist()
             except RuntimeError as error:
                 if size == 1 or not is_out_of_memory(error):
                     raise
                 self._most = (size + 1) // 2
         at = iter(rows)
         return [[next(at) for _ in row] for row in question.prompts]
-
-    def _read_batch(self, prompts: Sequence[Tensors]) -> list[list[float]]:
-        """Prompts in one pass."""
-        logits = self._logits(self._weights.to_device(self._weights.collate(prompts)), None)
-        groups: list[list[float]] = self._of_groups(logits)[:, 0].tolist()
-        return groups
 
     def _logits(self, inputs: Mapping[str, Any], columns: torch.Tensor | None) -> torch.Tensor:
         return logits_at(self._weights, self._weights.model, inputs, columns, exactly=True)

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from scipy.special import expit
 
 from mrb_lib.judges.fences import defuse
 from mrb_lib.judges.local.base import NO_NUMBER, CaseJudge, Positions, Records, Waiting
@@ -98,19 +99,10 @@ class RewardJudge(CaseJudge[Conversations, tuple[FloatArray, float]]):
             rows.fail(case.positions, NO_NUMBER)
             return
         tokens = sum(inputs["input_ids"].shape[1] for inputs in case.inputs)
-        for i, (position, record) in enumerate(zip(case.positions, case.records, strict=True)):
+        for position, record, is_swapped, took in case.rows(prompt_tokens=tokens, latency_s=seconds):
             of_dimension = values[:, self.dimensions.index(str(record["dimension"]))]
-            a, b = map(float, of_dimension[::-1] if record["order"] != case.records[0]["order"] else of_dimension)
-            rows.put(
-                position,
-                "ok",
-                pick_of(a, b),
-                score_first=a,
-                score_second=b,
-                p_first=float(0.5 * (1.0 + np.tanh(0.5 * (a - b)))),
-                prompt_tokens=None if i else tokens,
-                latency_s=None if i else seconds,
-            )
+            a, b = map(float, of_dimension[::-1] if is_swapped else of_dimension)
+            rows.put(position, "ok", pick_of(a, b), score_first=a, score_second=b, p_first=float(expit(a - b)), **took)
 
     def _read(self, cases: Sequence[Conversations]) -> list[tuple[FloatArray, float]]:
         """Values (2, dimensions) and seconds of each case."""

@@ -12,13 +12,7 @@ import torch
 from jinja2 import TemplateError
 from PIL import Image
 from torch.nn.functional import pad
-from transformers import (
-    GenerationConfig,
-    LogitsProcessorList,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-    ProcessorMixin,
-)
+from transformers import GenerationConfig, LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
 
 from mrb_lib.judges.settings import DType
 from mrb_lib.tables.errors import InputError

@@ -33,6 +33,7 @@ class JudgeRequest:
     runs : the folder of runs, beside which a server's replies are kept; None keeps none
     budget : what all judges of one call may spend on servers; None is no limit
     usual : the engine of the entry before the user named another
+    fingerprint : of the benchmark's cases, by which a run is known; empty where none is made
     """
 
     entry: Entry
@@ -42,6 +43,7 @@ class JudgeRequest:
     runs: Path | None = None
     budget: Budget | None = None
     usual: str = ""
+    fingerprint: str = ""
 
     @property
     def weights(self) -> WeightsSource:

@@ -116,6 +116,7 @@ def resolve(
     settings: Settings,
     extra: Sequence[Path] = (),
     budget: Budget | None = None,
+    fingerprint: str = "",
 ) -> Judge:
     """Return the judge of a given name; its weights are located, and read only when it is to judge.
 
@@ -130,6 +131,7 @@ def resolve(
     settings : what the user set
     extra : the user's own roster files
     budget : what the judges of a call may spend together; None for one of this judge's own, if the settings have one
+    fingerprint : of the cases that it is to judge, by which its run is known
 
     Raises
     ------
@@ -150,7 +152,8 @@ def resolve(
     if engine.program and not is_started:
         engine.check_program(name)
     source = _weights(entry, settings, runs, is_started) if engine.model == "weights" else None
-    request = JudgeRequest(entry, settings, images, source, runs, budget, usual=entry_of(base, extra).engine)
+    usual = entry_of(base, extra).engine
+    request = JudgeRequest(entry, settings, images, source, runs, budget, usual, fingerprint)
     return (ENGINES["vllm"] if is_started else engine).build(request)
 
 

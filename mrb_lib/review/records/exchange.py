@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
-from mrb_lib.benchmarks.formats.cells import read_csv
+from mrb_lib.benchmarks.formats.cells import read_cells
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.table_digests import SUMS, TABLES, record_digests
 from mrb_lib.review.records.marks import Adjudication, CaseTag, Region
@@ -373,8 +373,8 @@ def guarded_csv(frame: pd.DataFrame) -> str:
 
 
 def read_guarded(path: Path) -> pd.DataFrame:
-    """The texts of a CSV file without the apostrophes of `guarded_csv`; see `read_csv` for what it raises."""
-    return pd.DataFrame(read_csv(path).apply(lambda cells: cells.str.removeprefix("'")))
+    """The texts of a CSV file without the apostrophes of `guarded_csv`; see `read_cells` for what it raises."""
+    return pd.DataFrame(read_cells(path).with_decimal_points.apply(lambda cells: cells.str.removeprefix("'")))
 
 
 def _read(path: Path) -> pd.DataFrame:

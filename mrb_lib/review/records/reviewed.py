@@ -56,7 +56,7 @@ def reviewed(benchmark: Benchmark, judges: Sequence[str], *, seed: int = 0) -> R
 
     Notes
     -----
-    Validated by tests/review/records/test_reviewed.py.
+    Validated by tests/review/records/test_exchange.py.
     """
     name, said, path = benchmark.meta.name, _said(benchmark), benchmark.path
     if said is None:

@@ -127,7 +127,7 @@ def ceiling(analysis: Analysis, *, epsilon: float = EPSILON) -> pd.DataFrame:
     probability is a mean over the annotators with 30 cases, whatever the clusters. Nearness is the share of the others
     with the same label, on ordered levels minus the root mean squared distance to theirs. A verdict without a choice is
     left out, as by the authors, which a judge gains by that is silent on hard cases. Where all differences are the same
-    number c < epsilon the p-value is ((1 - epsilon) / (1 - c)) ** n. Size: tests/simulation/test_alttest.py.
+    number c < epsilon the p-value is ((1 - epsilon) / (1 - c)) ** n. Size: tests/simulation/test_ceiling.py.
     """
     codes = analysis.verdicts.categories if analysis.benchmark.meta.is_judged else analysis.benchmark.meta.categories
     coded = encode_annotations(analysis.annotations, analysis.cases, codes, analysis.names)

@@ -336,7 +336,7 @@ def peer_rows(analysis: Analysis, people: Annotations) -> pd.DataFrame:
     -----
     Student's t test. The standard error is the larger of that over clusters and that if annotators of a cluster could
     change places, since few cases of disagreement make the first too small. Any innocent one of several annotators is
-    accused in at most 7%: tests/simulation/test_innocent_annotators.py.
+    accused in at most 7%: tests/simulation/test_annotators.py.
     """
     gaps = peer_gaps(people.labels, len(people.categories))
     index = pd.MultiIndex.from_product([analysis.names, people.annotators], names=["dimension", "annotator"])

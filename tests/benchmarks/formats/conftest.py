@@ -12,7 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from mrb_lib.benchmarks.formats import Imported
 from mrb_lib.tables.schema import DIMENSIONS
+
+
+def said(imported: Imported) -> str:
+    """What an import found, a line each."""
+    return "\n".join(map(str, imported.findings))
+
 
 IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 

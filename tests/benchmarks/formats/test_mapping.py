@@ -119,7 +119,7 @@ def record(**changes: object) -> dict[str, object]:
         (["topic=nothing"], r"no use for a column nothing there; .*\(annotator1, .*to one such"),
         (["instruction=question"], "column instruction: .*Check --map instruction=question, too"),
         (["instructon=organ"], "there is no column instructon; the columns are .* Did you mean instruction?"),
-        (["topic="], "--map 'topic=': is not a pair of names; write their_column=our_column"),
+        (["topic="], "--map 'topic=': is not a pair; write their_column=our_column"),
     ],
 )
 def test_a_mapping_that_would_confuse_or_lose_a_column_is_refused(

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,16 +56,13 @@ def assert_same(first: Imported, second: Imported) -> None:
 
 def test_sample_content(reference_data: Path) -> None:
     imported = read(reference_data / "official_sample")
-    cases = imported.benchmark.cases
+    cases, annotations = imported.benchmark.cases, imported.benchmark.annotations
     assert cases["organ"].value_counts().to_dict() == {"chest": 8, "abdomen": 6, "brain": 6}
     assert set(cases["department"]) == {"Pulmonology", "Gastroenterology", "Neurology"}
-    assert len(imported.benchmark.annotations) == 20 * 6
-    assert imported.benchmark.meta.kind == "clinical"
-    assert {"image_id", "body_part"} <= set(cases.columns)
+    assert (len(annotations), imported.benchmark.meta.kind, imported.findings) == (20 * 6, "clinical", [])
     line = json.loads((reference_data / "official_sample/pair_gt_all/brain.jsonl").read_text().splitlines()[0])
-    mine = imported.benchmark.annotations.query("case_id == @line['question_id']")
+    mine = annotations[annotations["case_id"] == line["question_id"]]
     assert dict(zip(mine["dimension"], mine["choice"], strict=True)) == line["human_answer"]
-    assert imported.findings == []
 
 
 @pytest.mark.parametrize("judges", [[], ["plain"], ["org/Judge-8B", "plain"]])
@@ -159,39 +156,28 @@ def benchmark_of(n: int, categories: tuple[str, ...] = ("A", "B", "tie"), seed: 
     return Benchmark(meta, conform(cases, "cases", "made"), conform(annotations, "annotations", "made"), images)
 
 
-def test_three_annotators_keep_their_consensus(tmp_path: Path) -> None:
-    benchmark = benchmark_of(80, ("A", "B"))
+@pytest.mark.parametrize("categories", [("A", "B"), ("A", "B", "tie")])
+def test_three_annotators_keep_their_majorities_and_cases_without_one_are_counted(
+    tmp_path: Path, categories: tuple[str, ...]
+) -> None:
+    benchmark = benchmark_of(80, categories)
     findings = write(benchmark, empty_verdicts(), tmp_path)
     again = read(tmp_path).benchmark
     assert_frame_equal(benchmark.cases, again.cases)
-    columns = ["case_id", "dimension", "choice"]
-    assert_frame_equal(gold(benchmark)[columns], gold(again)[columns])
     assert dict(benchmark.images) == dict(again.images)
-    assert (again.meta.kind, again.meta.name, again.meta.source, again.meta.licence) == (
-        "simulated",
-        "made",
-        "a seed",
-        "MIT",
-    )
-    assert [str(f) for f in findings] == [
-        "export, column annotator: annotations of 3 annotators became one label a case and dimension, by majority; "
-        "export as table to keep them."
-    ]
-
-
-def test_ties_are_kept_and_cases_without_a_majority_are_counted(tmp_path: Path) -> None:
-    benchmark = benchmark_of(80)
-    findings = "\n".join(str(f) for f in write(benchmark, empty_verdicts(), tmp_path))
-    again = read(tmp_path).benchmark
-    before, after = gold(benchmark), gold(again)
+    assert [getattr(again.meta, name) for name in ("kind", "name", "source", "licence")] == [
+        "simulated", "made", "a seed", "MIT",
+    ]  # fmt: skip
+    before, columns = gold(benchmark), ["case_id", "dimension", "choice"]
     complete = before.groupby("case_id")["choice"].transform(lambda c: c.notna().all())
-    columns = ["case_id", "dimension", "choice"]
-    assert_frame_equal(before.loc[complete, columns].reset_index(drop=True), after[columns])
-    assert_frame_equal(benchmark.cases, again.cases)
-    undecided = before.loc[~complete, "case_id"].nunique()
-    assert undecided > 0
-    assert f"{undecided} cases lack a label in some dimension ({undecided} of them for want of a majority)" in findings
-    assert f"{(before.loc[complete, 'choice'] == 'tie').sum()} labels are ties" in findings
+    assert_frame_equal(before.loc[complete, columns].reset_index(drop=True), gold(again)[columns])
+    text = "\n".join(map(str, findings))
+    assert "column annotator: annotations of 3 annotators became one label a case and dimension, by majority" in text
+    undecided, ties = before.loc[~complete, "case_id"].nunique(), (before.loc[complete, "choice"] == "tie").sum()
+    assert (len(findings) == 1, undecided == 0, ties == 0) == (len(categories) == 2,) * 3
+    if ties:
+        problem = f"{undecided} cases lack a label in some dimension ({undecided} of them for want of a majority)"
+        assert problem in text and f"{ties} labels are ties" in text
 
 
 def test_what_the_layout_cannot_hold_is_counted(tmp_path: Path) -> None:
@@ -240,27 +226,20 @@ def test_a_judge_whose_name_cannot_name_a_file_is_written_under_another(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("cases", "meta", "message"),
     [
-        (
-            lambda b: Benchmark(b.meta, b.cases.assign(organ=pd.Series(None, dtype="str")), b.annotations),
-            "no case has an organ",
-        ),
-        (lambda b: Benchmark(b.meta, b.cases.assign(organ="../x"), b.annotations), r"'\.\./x' cannot name a file"),
-        (lambda b: Benchmark(b.meta, b.cases.assign(question_id="x"), b.annotations), "column question_id"),
-        (
-            lambda b: Benchmark(BenchmarkMeta("m", "general", dimensions=("overall",)), b.cases, b.annotations),
-            "has no dimension accuracy, relevance",
-        ),
-        (
-            lambda b: Benchmark(BenchmarkMeta("m", "general", categories=("yes", "no")), b.cases, b.annotations),
-            "its labels are yes, no",
-        ),
+        ({"organ": pd.Series(None, dtype="str")}, {}, "no case has an organ"),
+        ({"organ": "../x"}, {}, r"'\.\./x' cannot name a file"),
+        ({"question_id": "x"}, {}, "column question_id"),
+        ({}, {"dimensions": ("overall",)}, "has no dimension accuracy, relevance"),
+        ({}, {"categories": ("yes", "no")}, "its labels are yes, no"),
     ],
 )
 def test_what_does_not_fit_at_all_is_refused(
-    tmp_path: Path, change: Callable[[Benchmark], Benchmark], message: str
+    tmp_path: Path, cases: dict[str, object], meta: dict[str, tuple[str, ...]], message: str
 ) -> None:
+    made = benchmark_of(8, ("A", "B"))
+    unfit = replace(made, cases=made.cases.assign(**cases), meta=replace(made.meta, **meta))
     with pytest.raises(InputError, match=message):
-        write(change(benchmark_of(8, ("A", "B"))), empty_verdicts(), tmp_path)
+        write(unfit, empty_verdicts(), tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -13,6 +13,8 @@ from mrb_lib.benchmarks.formats import READERS, Imported
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 
+from .conftest import said
+
 PANDALM = {"idx": 0, "motivation_app": "m", "cmp_key": "x_y", "instruction": "i", "input": "", "response1": "r",
            "response2": "s", "annotator1": 1, "annotator2": 1, "annotator3": 0}  # fmt: skip
 LLMFAO = {"id": 0, "prompt": 8, "text": "t", "type": "code", "slug": "s", "note": None, "model_x": 1, "result_x": "x",
@@ -57,21 +59,13 @@ def verdict(winner: str | None) -> dict[str, object]:
     return {"completion": ["because", "stop"], "winner": winner}
 
 
-def test_pandalm_has_the_published_labels_and_verdicts(reference_data: Path) -> None:
-    folder = reference_data / "pandalm"
-    imported = READERS["pandalm"].convert(folder)
-    assert (len(imported.benchmark.cases), len(imported.benchmark.annotations)) == (999, 999 * 3)
-    assert imported.benchmark.meta.categories == ("A", "tie", "B")
-    counts = imported.verdicts.groupby("judge")["choice"].value_counts(dropna=False)
-    for judge, key in (("gpt-3.5-turbo", "gpt_result"), ("pandalm-7b", "pandalm_result")):
-        raw = json.loads((folder / f"{judge}-testset-v1.json").read_text())
-        assert counts[judge, "A"] == sum(str(row[key]) == "1" for row in raw)
+def test_unparsed_verdicts_and_booleans_of_pandalm_are_counted(reference_data: Path) -> None:
+    imported = READERS["pandalm"].convert(reference_data / "pandalm")
     unparsed = imported.verdicts[imported.verdicts["status"] == "unparsed"]
     assert unparsed["judge"].value_counts().to_dict() == {"gpt-3.5-turbo": 25}
     assert unparsed["choice"].isna().all() and unparsed["reply"].notna().all()
     assert (imported.benchmark.cases[["response_a", "response_b"]] == "True").to_numpy().sum() >= 6
-    said = "\n".join(map(str, imported.findings))
-    assert "25 verdicts are unparsed" in said and "6 responses are JSON booleans" in said
+    assert "25 verdicts are unparsed" in said(imported) and "6 responses are JSON booleans" in said(imported)
 
 
 def test_a_judge_of_pandalm_without_a_file_is_a_finding(reference_data: Path, tmp_path: Path) -> None:
@@ -81,25 +75,10 @@ def test_a_judge_of_pandalm_without_a_file_is_a_finding(reference_data: Path, tm
     assert len([finding for finding in imported.findings if "no verdicts of" in finding.problem]) == 2
 
 
-def test_llmfao_has_the_published_counts(reference_data: Path) -> None:
-    """2,139 pairs, 8,931 judgements, 124 workers, 59 models."""
-    imported = READERS["llmfao"].convert(reference_data / "llmfao")
-    cases, annotations = imported.benchmark.cases, imported.benchmark.annotations
-    assert (len(cases), len(annotations), annotations["annotator"].nunique()) == (2139, 8931, 124)
+def test_every_pair_of_llmfao_has_one_to_five_annotators(reference_data: Path) -> None:
+    annotations = READERS["llmfao"].convert(reference_data / "llmfao").benchmark.annotations
     assert annotations["choice"].value_counts().to_dict() == {"tie": 3471, "A": 2911, "B": 2549}
     assert annotations.groupby("case_id").size().value_counts().to_dict() == {5: 998, 4: 658, 3: 358, 2: 110, 1: 15}
-    gpt3 = imported.verdicts.query("judge == 'gpt3'")["choice"].value_counts()
-    assert gpt3.to_dict() == {"A": 1352, "B": 593, "tie": 194}
-    assert imported.verdicts.groupby("judge").size().to_dict() == {"gpt3": 2139, "gpt4": 2139}
-    assert len({*cases["model_a"], *cases["model_b"]}) == 59
-
-
-def test_the_left_response_of_llmfao_is_a(tmp_path: Path) -> None:
-    imported = read("llmfao", tmp_path, **llmfao("0,8,1,2,7,left,Left Model,Right Model"))
-    case = imported.benchmark.cases.iloc[0]
-    assert (case["response_a"], case["model_a"], case["response_b"]) == ("x", "Left Model", "y")
-    assert imported.benchmark.annotations.iloc[0].to_list() == ["0", "7", "overall", "A"]
-    assert len(imported.findings) == 2
 
 
 def test_judgebench_has_the_published_split_sizes(reference_data: Path) -> None:
@@ -125,15 +104,12 @@ def test_a_null_id_and_an_unknown_source_of_judgebench_are_counted(tmp_path: Pat
     assert "1 pairs have an unknown category" in str(imported.findings[0])
 
 
-def test_kqa_has_the_authors_majority_and_labels(reference_data: Path) -> None:
+def test_kqa_has_the_authors_majority_and_its_statements_in_the_questions(reference_data: Path) -> None:
     benchmark = READERS["kqa"].convert(reference_data / "kqa").benchmark
     label = gold(benchmark).merge(benchmark.cases, on="case_id")
     assert len(label) == 399 and (label["choice"] == label["majority_label"]).all()
     assert benchmark.cases["question_id"].nunique() == 50
-    contradictions = benchmark.annotations.query("choice == 'Contradiction'")["annotator"].value_counts()
-    assert contradictions.to_dict() == {"label_0": 19, "label_1": 14, "label_2": 11}
     assert (benchmark.meta.kind, benchmark.meta.task) == ("clinical", "rating")
-    assert benchmark.cases["response_b"].eq("").all()
     assert all(claim in question for claim, question in benchmark.cases[["claim", "question"]].to_numpy())
 
 

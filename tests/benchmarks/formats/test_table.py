@@ -89,13 +89,16 @@ def test_arbitrary_text_survives(made: tuple[Benchmark, pd.DataFrame]) -> None:
         assert again.benchmark.meta == benchmark.meta
 
 
+def cases_of(n: int, **columns: object) -> Benchmark:
+    """A benchmark of n cases without labels."""
+    cases = pd.DataFrame({"case_id": [str(i + 1) for i in range(n)], "question": "q", "response_a": "a"})
+    cases = cases.assign(response_b="b", images=pd.Series([[] for _ in range(n)], dtype=object)).assign(**columns)
+    return Benchmark(BenchmarkMeta("m", "simulated"), conform(cases, "cases", "x"), empty_annotations())
+
+
 def test_images_survive(tmp_path: Path) -> None:
-    cases = pd.DataFrame(
-        {"case_id": ["1"], "question": "", "response_a": "", "response_b": "", "images": [["x/a;b.png"]]}
-    )
-    meta = BenchmarkMeta("made", "simulated")
-    images = {"x/a;b.png": b"content", "unused.png": b""}
-    findings = write(Benchmark(meta, cases, empty_annotations(), images), NO_VERDICTS, tmp_path)
+    made = replace(cases_of(1, images=[["x/a;b.png"]]), images={"x/a;b.png": b"content", "unused.png": b""})
+    findings = write(made, NO_VERDICTS, tmp_path)
     again = read(tmp_path)
     assert findings == [] and again.findings == []
     assert dict(again.benchmark.images) == {"x/a;b.png": b"content"}
@@ -104,20 +107,27 @@ def test_images_survive(tmp_path: Path) -> None:
 
 
 def test_what_csv_cannot_tell_is_counted_and_parquet_keeps_it(tmp_path: Path) -> None:
-    cases = pd.DataFrame({"case_id": ["1", "2"], "question": "q", "response_a": "a", "response_b": "b"})
-    cases["reference"] = ["", None]
-    cases["grade"] = [1.5, np.nan]
-    cases["images"] = pd.Series([["gone.png"], []], dtype=object)
-    benchmark = Benchmark(BenchmarkMeta("m", "general"), conform(cases, "cases", "x"), empty_annotations())
+    images = pd.Series([["gone.png"], []], dtype=object)
+    benchmark = cases_of(2, reference=["", None], grade=[1.5, np.nan], images=images)
     text = "\n".join(map(str, write(benchmark, NO_VERDICTS, tmp_path / "csv")))
     assert "column reference: 1 texts are empty; they read back as missing" in text
     assert "column grade" not in text, "numbers read back as numbers"
     assert "1 images could not be found" in text
-    (tmp_path / "parquet").mkdir()
     write(benchmark, NO_VERDICTS, tmp_path / "parquet", file_format="parquet")
     again = read(tmp_path / "parquet")
     assert_frame_equal(again.benchmark.cases, benchmark.cases)
     assert "1 images are not there" in str(again.findings[0])
+
+
+def test_a_tie_of_a_judge_is_read_where_annotators_have_none(tmp_path: Path) -> None:
+    toml, verdicts = 'name = "n"\nkind = "general"\ncategories = ["A", "B"]\n', VERDICTS + "j,001,overall,AB,tie,,0\n"
+    source = folder(tmp_path, cases__csv=CASES, benchmark__toml=toml, verdicts__csv=verdicts)
+    assert read(source).verdicts["choice"].tolist() == ["tie"]
+
+
+def test_labels_in_a_table_of_cases_are_said_to_be_unread(tmp_path: Path) -> None:
+    made = read(folder(tmp_path, cases__csv="case_id,question,response_a,response_b,choice\n1,q,a,b,A\n"))
+    assert "1 columns are not read as labels: choice" in str(made.findings[0])
 
 
 def test_the_least_there_can_be(tmp_path: Path) -> None:
@@ -132,21 +142,14 @@ def test_the_least_there_can_be(tmp_path: Path) -> None:
 
 
 def test_dimensions_and_defaults_follow_the_data(tmp_path: Path) -> None:
-    imported = read(
-        folder(
-            tmp_path,
-            cases__csv=CASES,
-            annotations__csv="case_id,annotator,dimension,choice\n001,r,tone,A\n001,r,overall,tie\n",
-            verdicts__jsonl='{"judge":"j","case_id":"002","dimension":"accuracy","order":"AB","choice":null}\n',
-        ),
-        kind="clinical",
-        name="mine",
-    )
+    annotations = ANNOTATIONS + "001,r,tone,A\n001,r,overall,tie\n"
+    verdict = '{"judge":"j","case_id":"002","dimension":"accuracy","order":"AB","choice":null}\n'
+    source = folder(tmp_path, cases__csv=CASES, annotations__csv=annotations, verdicts__jsonl=verdict)
+    imported = read(source, kind="clinical", name="mine")
     meta = imported.benchmark.meta
     assert (meta.name, meta.kind, meta.categories) == ("mine", "clinical", CHOICES)
     assert meta.dimensions == ("accuracy", "overall", "tone")
-    verdict = imported.verdicts.iloc[0]
-    assert (verdict["repeat"], verdict["probe"], verdict["status"]) == (0, "none", "unparsed")
+    assert imported.verdicts.loc[0, ["repeat", "probe", "status"]].tolist() == [0, "none", "unparsed"]
 
 
 def test_labels_that_are_no_preference_are_new_categories_only_if_they_are_named(tmp_path: Path) -> None:
@@ -242,15 +245,13 @@ def test_text_that_is_not_utf8_is_read_or_its_encoding_named(tmp_path: Path) -> 
     imported = read(tmp_path)
     assert imported.benchmark.cases["response_a"].iloc[2] == "caf\u00e9"
     assert "was read as Windows-1252" in str(imported.findings[0])
-    (tmp_path / "cases.csv").unlink()
-    (tmp_path / "cases.jsonl").write_bytes(b'{"question": "x"}\n{"question": "caf\xe9"}\n')
-    with pytest.raises(InputError, match=r"cases\.jsonl, line 2: is not UTF-8 text but probably Windows-1252"):
-        read(tmp_path)
+    (tmp_path / "x.jsonl").write_bytes(b'{"question": "x"}\n{"question": "caf\xe9"}\n')
+    with pytest.raises(InputError, match=r"x\.jsonl, line 2: is not UTF-8 text but probably Windows-1252"):
+        read(tmp_path / "x.jsonl")
 
 
 def test_a_byte_order_mark_and_long_cells(tmp_path: Path) -> None:
-    (tmp_path / "cases.csv").write_bytes(b"\xef\xbb\xbf" + CASES.encode() + b"\n003,q," + b"x" * 300_000 + b",b\n")
-    imported = read(tmp_path)
+    imported = read(folder(tmp_path, cases__csv=f"\ufeff{CASES}\n003,q,{'x' * 300_000},b\n"))
     assert len(imported.benchmark.cases) == 3
     assert "1 blank lines" in str(imported.findings[0])
 
@@ -321,14 +322,11 @@ def test_a_text_that_is_no_plain_number_stays_text(text: str) -> None:
 
 
 def test_numbers_survive_a_csv(tmp_path: Path) -> None:
-    cases = pd.DataFrame({"case_id": ["1", "2", "3"], "question": "q", "response_a": "a", "response_b": "b"})
-    cases["images"] = pd.Series([[], [], []], dtype=object)
-    cases = cases.assign(whole=[1, -2, 10**14], part=[0.1, 1e-7, 1e300], gaps=pd.array([1, None, 3], dtype="Int64"))
-    made = Benchmark(BenchmarkMeta("m", "general"), conform(cases, "cases", "x"), empty_annotations())
+    gaps = pd.array([1, None, 3], dtype="Int64")
+    made = cases_of(3, whole=[1, -2, 10**14], part=[0.1, 1e-7, 1e300], gaps=gaps)
     assert write(made, NO_VERDICTS, tmp_path) == []
     assert_frame_equal(read(tmp_path).benchmark.cases, made.cases)
     as_text = made.cases.assign(whole=made.cases["whole"].astype("str"))
-    (tmp_path / "text").mkdir()
-    findings = write(replace(made, cases=as_text), NO_VERDICTS, tmp_path / "text")
-    assert [str(each.column) for each in findings] == ["whole"]
-    assert "holds str and reads back as int64" in str(findings[0])
+    [finding] = write(replace(made, cases=as_text), NO_VERDICTS, tmp_path / "text")
+    assert finding.column == "whole"
+    assert "holds str and reads back as int64" in str(finding)

@@ -150,6 +150,9 @@ def test_bad_input_is_one_line_and_loses_nothing(work: Work, script: Script) -> 
         "correct < 'two'": "keep .*numbers",
         "correct['m9'] > 0": "without brackets",
         "__import__('os')": "keep .* not part of the language",
+        "correct <": "keep .* cannot be read",
+        "organ > 2": "keep .* text",
+        "images == '1.png'": "unknown",
     }
     for rule, said in asked.items():
         with pytest.raises(InputError, match=said):

@@ -1,7 +1,5 @@
 """What is promised of `respond`: every response is there, with the flag that says why it may not be paired."""
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.errors import InputError, RunError
 
-from .answerers import Script, die, scripted, started, without_times
+from .answerers import Script, scripted, started
 
 POOL = ("r1", "r2", "r3")
 ITEMS = pd.DataFrame({"item_id": [f"i{i}" for i in range(6)], "images": [[] for _ in range(6)],
@@ -93,22 +91,6 @@ def test_samples_of_one_responder_may_be_alike(work: Work, script: Script) -> No
     responses = work.responses()
     assert len(responses) == 24 and responses["flag"].isna().all()
     assert responses.groupby(["item_id", "model"])["alike"].nunique().eq(1).all()
-
-
-def test_a_killed_step_resumes_to_the_same_table(work: Work, script: Script, tmp_path: Path) -> None:
-    script.batch = 2
-    child = os.fork()
-    if child == 0:  # pragma: no cover
-        script.say = lambda *key: own(*key) if script.asked < 9 else die()
-        run(work, script)
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-    run(work, script)
-    assert 0 < script.asked < 18
-    other = started(tmp_path / "other", ITEMS)
-    run(other, script)
-    assert without_times(work.responses()).equals(without_times(other.responses()))
-    assert run(work, script).runs == [] and work.funnel().equals(other.funnel())
 
 
 def test_bad_input_is_one_line_and_loses_nothing(work: Work, script: Script) -> None:

@@ -1,10 +1,7 @@
 """What a source holds becomes items, kept or left out for a reason; nothing that names a patient comes along."""
 
 import json
-import os
 import shutil
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -106,33 +103,6 @@ def test_bad_sources_are_refused_in_one_line(source: Path, tmp_path: Path) -> No
     work, _ = started(hostile, tmp_path / "hostile-work")
     assert work.funnel().iloc[1].tolist()[3:] == ["the image is missing", 2]
     assert "/" not in work.items()["item_id"][0]
-
-
-def test_a_start_that_was_killed_ends_in_the_same_tables(
-    source: Path, begun: tuple[Work, StartReport], tmp_path: Path
-) -> None:
-    work, chosen = create_work(tmp_path / "work", "mine", "clinical"), find_layout(source)
-
-    def deadly() -> Iterator[SourceItem]:
-        for number, item in enumerate(chosen.read(source)):
-            if number == 30:
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield item
-
-    options = StartOptions(licence="hospital")
-    child = os.fork()
-    if child == 0:
-        with begin(work, "start", {}, seed=0) as step:
-            start(step, {source.name: deadly()}, options)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-    assert work.state("start") == "begun" and len(list(work.images.iterdir())) == 30
-    with begin(work, "start", {}, seed=0) as step:
-        assert not step.is_done
-        start(step, {source.name: chosen.read(source)}, options)
-    for name in ("items", "decisions", "funnel"):
-        file = f"{name}.parquet"
-        assert (work.path / file).read_bytes() == (begun[0].path / file).read_bytes()
-    assert not [path for path in work.path.iterdir() if path.name.startswith(".") and path.name != ".lock"]
 
 
 def test_an_altered_copy_is_kept_in_the_cluster_of_its_original(source: Path, tmp_path: Path) -> None:

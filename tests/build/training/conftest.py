@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.verdicts.orders import to_shown_frame
 from tests.judges.local.by_hand import made
@@ -30,6 +30,14 @@ def with_split(pictured: Benchmark) -> Benchmark:
         cases=pictured.cases.assign(split=split, **short),
         annotations=annotations.reset_index(drop=True),
     )
+
+
+@pytest.fixture(scope="session")
+def bench(with_split: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """The same in a folder of its own."""
+    folder = tmp_path_factory.mktemp("bench")
+    save(with_split, folder)
+    return load(folder)
 
 
 @pytest.fixture(scope="session")

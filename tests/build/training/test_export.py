@@ -193,61 +193,34 @@ def test_a_leaking_split_is_refused(demo: Benchmark, tmp_path: Path) -> None:
 
 # What other packages warn of as they are imported is theirs to mend.
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("format_", ["sft", "dpo"])
-def test_trl_trains_a_vision_model_on_the_rows(
+@pytest.mark.parametrize("format_", ["sft", "dpo", "reward"])
+def test_trl_trains_a_model_on_the_rows(
     format_: str, demo: Benchmark, export: Callable, tiny: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A vision model learns from rows with images; a reward model reads text, and gets rows without."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     import datasets
     import transformers
     import trl
 
-    export(format_, demo, dimension=["overall"])
+    seeing = format_ != "reward"
+    export(format_, demo if seeing else plain(demo), dimension=["overall"])
     rows = datasets.load_dataset(str(tmp_path / format_), split="train", cache_dir=str(tmp_path / "cache"))
-    assert rows[0]["images"][0].size == (256, 256)
-    folder = tiny("llava")
-    model = transformers.AutoModelForImageTextToText.from_pretrained(folder)
+    assert rows[0]["images"][0].size == (256, 256) if seeing else "images" not in rows.column_names
+    folder, kind = tiny("llava" if seeing else "llama"), {"sft": "SFT", "dpo": "DPO", "reward": "Reward"}[format_]
+    if seeing:
+        model = transformers.AutoModelForImageTextToText.from_pretrained(folder)
+    else:
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1)
     before = {name: value.clone() for name, value in model.named_parameters()}
-    config, trainer = (trl.SFTConfig, trl.SFTTrainer) if format_ == "sft" else (trl.DPOConfig, trl.DPOTrainer)
-    settings = config(
+    settings = getattr(trl, f"{kind}Config")(
         output_dir=str(tmp_path / "out"), max_length=None, max_steps=2, per_device_train_batch_size=2, use_cpu=True,
         bf16=False, report_to="none", save_strategy="no", gradient_checkpointing=False, disable_tqdm=True,
         learning_rate=1e-3,
     )  # fmt: skip
-    trained = trainer(
-        model=model,
-        processing_class=transformers.AutoProcessor.from_pretrained(folder),
-        args=settings,
-        train_dataset=rows,
-    )
+    reader = (transformers.AutoProcessor if seeing else transformers.AutoTokenizer).from_pretrained(folder)
+    trained = getattr(trl, f"{kind}Trainer")(model=model, processing_class=reader, args=settings, train_dataset=rows)
     trained.train()
     assert trained.state.global_step == 2
     moved = [name for name, value in model.named_parameters() if not value.equal(before[name])]
-    assert any("vision" in name for name in moved), "the images were seen"
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_trl_trains_a_reward_model_on_rows_without_images(
-    demo: Benchmark, export: Callable, tiny: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    import datasets
-    import transformers
-    import trl
-
-    export("reward", plain(demo), dimension=["overall"])
-    rows = datasets.load_dataset(str(tmp_path / "reward"), split="train", cache_dir=str(tmp_path / "cache"))
-    assert "images" not in rows.column_names
-    folder = tiny("llama")
-    settings = trl.RewardConfig(
-        output_dir=str(tmp_path / "out"), max_steps=2, per_device_train_batch_size=2, use_cpu=True, bf16=False,
-        report_to="none", save_strategy="no", gradient_checkpointing=False, disable_tqdm=True,
-    )  # fmt: skip
-    trained = trl.RewardTrainer(
-        model=transformers.AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1),
-        processing_class=transformers.AutoTokenizer.from_pretrained(folder),
-        args=settings,
-        train_dataset=rows,
-    )
-    trained.train()
-    assert trained.state.global_step == 2
+    assert moved and (not seeing or any("vision" in name for name in moved)), "the images were seen"

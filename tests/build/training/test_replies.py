@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.build.training.plan import Plan
 from mrb_lib.build.training.recipe import Recipe, recipe_from
 from mrb_lib.build.training.train import train
@@ -27,13 +27,6 @@ BLIND = replace(CPU, without_images=True)  # for models that read text only
 
 def _recipe(**values: object) -> Recipe:
     return recipe_from({"epochs": 1, "batch": 2, "learning_rate": 1e-3, "evaluations": 1, **values}, "test")
-
-
-@pytest.fixture(scope="module")
-def bench(with_split: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    folder = tmp_path_factory.mktemp("bench")
-    save(with_split, folder)
-    return load(folder)
 
 
 @pytest.mark.parametrize("architecture", ["llama", "llava", "qwen2_5_vl"])

@@ -61,13 +61,6 @@ def _record(folder: Path) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def bench(with_split: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    folder = tmp_path_factory.mktemp("bench")
-    save(with_split, folder)
-    return load(folder)
-
-
-@pytest.fixture(scope="module")
 def rewarded(bench: Benchmark, tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """A reward model, trained in the shortest way and left as it is."""
     return _train(bench, tmp_path_factory.mktemp("rewarded") / "tuned", tiny("llama"), method="reward")
@@ -129,9 +122,7 @@ class TestWhatIsWritten:
         card = (out / "README.md").read_text(encoding="utf-8")
         assert "SIMULATED" in card and f"{trained.n_cases} cases" in card
         assert str(out.parent) not in card + json.dumps(record)
-
-    def test_nothing_is_left_of_the_work(self, rewarded: Trained) -> None:
-        assert [path.name for path in rewarded.folder.parent.iterdir()] == ["tuned"]
+        assert [path.name for path in out.parent.iterdir()] == ["tuned"], "nothing is left of the work"
 
     def test_learns(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
         trained = _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", epochs=10)
@@ -187,10 +178,6 @@ class TestReferences:
         _train(bench, tmp_path / "kept", tiny("llama"), method="sft", reference="keep")
         [done] = judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'kept'}"], settings=CPU, limit=2)
         assert read_manifest(done.folder).prompt_id == "single-reference"
-
-    def test_a_reward_model_is_shown_none(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="a reward model is shown the question"):
-            _train(bench, tmp_path / "kept", tiny("llama"), method="reward", reference="keep")
 
 
 class TestKilled:

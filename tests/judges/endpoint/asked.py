@@ -47,6 +47,7 @@ def judge_of(
     entry: Entry | None = None,
     images: Mapping[str, bytes] | None = None,
     runs: Path | None = None,
+    fingerprint: str = "",
     clock: Clock | None = None,
     **settings: object,
 ) -> Kind:
@@ -54,7 +55,8 @@ def judge_of(
     usual = {"url": url, "concurrency": 4, "dimensions": DIMENSIONS}
     given, clock = Settings(**{**usual, **settings}), clock or Clock()
     entry = entry or Entry("served", kind.engine, model="m")
-    return kind(JudgeRequest(entry, given, images or {}, runs=runs), sleep=clock.sleep, clock=clock)
+    request = JudgeRequest(entry, given, images or {}, runs=runs, fingerprint=fingerprint)
+    return kind(request, sleep=clock.sleep, clock=clock)
 
 
 def benchmark_of(folder: Path, questions: Mapping[str, str], dimensions: Sequence[str] = DIMENSIONS) -> Benchmark:

@@ -48,14 +48,15 @@ class ChatServer(ThreadingHTTPServer):
     Attributes
     ----------
     received : every request, in the order of arrival
+    pages : what a GET of a path is answered with
     busy, busiest : the requests in hand now, and the most at one time
     """
 
     daemon_threads = True
 
-    def __init__(self, answer: Answer) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.answer, self.received = answer, list[Received]()
+    def __init__(self, answer: Answer, port: int = 0, pages: Mapping[str, Mapping[str, object]] | None = None) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.answer, self.received, self.pages = answer, list[Received](), pages or {}
         self.busy = self.busiest = 0
         self._lock = Lock()
         self._thread = Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
@@ -97,12 +98,19 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: ChatServer
 
+    def do_GET(self) -> None:
+        self.send(Response(self.server.pages.get(self.path, {})))
+
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         response = self.server.response_to(Received(self.path, dict(self.headers), asked))
         if response is None:
             self.close_connection = True
-            return
+        else:
+            self.send(response)
+
+    def send(self, response: Response) -> None:
+        """Send what was answered."""
         body = response.body if isinstance(response.body, bytes) else json.dumps(response.body).encode()
         self.send_response(response.status)
         for name, value in response.headers.items():

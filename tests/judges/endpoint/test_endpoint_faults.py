@@ -47,19 +47,15 @@ def without_time(frame: pd.DataFrame) -> pd.DataFrame:
 USUAL = by_text
 
 
-HTML = {"Content-Type": "text/html"}
 FAULTS = {
     "drop": lambda _: None,
     "truncate": lambda whole: Response(whole[: len(whole) // 2], announced=len(whole)),
     "cut json": lambda whole: Response(whole[: len(whole) // 2]),
-    "no choices": lambda _: Response({"error": {"message": "upstream overloaded"}}),
     "429": lambda _: error(429, "slow down", **{"Retry-After": "7"}),
     "429 until": lambda _: Response(
         b"", 429, {"Retry-After": format_datetime(datetime.now(UTC) + timedelta(seconds=8), usegmt=True)}
     ),
-    "500": lambda _: Response(b"<html>Internal error</html>", 500, HTML),
-    "503": lambda _: Response(b"<html>Internal error</html>", 503, HTML),
-    "html": lambda _: Response(b"<!doctype html><title>Welcome to the gateway</title>", headers=HTML),
+    "503": lambda _: Response(b"<html>Internal error</html>", 503, {"Content-Type": "text/html"}),
 }
 
 
@@ -114,10 +110,11 @@ def test_waits_are_the_same_for_the_same_seed_and_differ_between_requests(server
     assert drawn[0][:5] != drawn[0][5:]
 
 
-@pytest.mark.parametrize("wish", ["86400", "a date", "inf"])
-def test_a_wish_to_wait_for_very_long_stops_the_judge(server: ChatServer, wish: str) -> None:
-    in_nine_days = format_datetime(datetime.now(UTC) + timedelta(days=9), usegmt=True)
-    header = in_nine_days if wish == "a date" else wish
+IN_NINE_DAYS = format_datetime(datetime.now(UTC) + timedelta(days=9), usegmt=True)
+
+
+@pytest.mark.parametrize("header", ["86400", "inf", IN_NINE_DAYS])
+def test_a_wish_to_wait_for_very_long_stops_the_judge(server: ChatServer, header: str) -> None:
     server.answer = lambda _: error(429, "tomorrow", **{"Retry-After": header})
     with pytest.raises(RunError, match=r"asks to wait until .* 300 s of --max-wait"):
         judge(server.url, concurrency=1).judge(shown(1))
@@ -132,14 +129,6 @@ def test_a_wish_that_means_nothing_leaves_the_usual_wait(server: ChatServer, hea
     waited: list[float] = []
     judge(server.url, waited).judge(shown(1)[:1])
     assert waited[0] <= 1.0
-
-
-def test_no_server_stops_the_run_and_keeps_nothing_of_the_batch() -> None:
-    with socket.socket() as reserved:
-        reserved.bind(("127.0.0.1", 0))
-        port = reserved.getsockname()[1]
-        with pytest.raises(RunError, match=f"no server at 127.0.0.1:{port}"):
-            judge(f"http://127.0.0.1:{port}/v1").judge(shown(1))
 
 
 def test_a_redirect_is_not_followed(server: ChatServer) -> None:
@@ -204,18 +193,35 @@ def _refusing(words: dict[str, str], status: int) -> Answer:
     return answer
 
 
-@pytest.mark.parametrize("status", [400, 404, 422])
-def test_what_a_server_names_as_unknown_is_asked_for_no_more(server: ChatServer, status: int) -> None:
-    words = {"response_format": "response_format is not supported", "logprobs": "logprobs: extra inputs"}
+BOTH = {"response_format": "response_format is not supported", "logprobs": "logprobs: extra inputs"}
+NEWER = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+HOT = "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) is supported."
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "settings", "n_refusals", "lost"),
+    [
+        # schema, then fewer probabilities, then none: three refusals in all, not three for each request.
+        *((BOTH, status, {}, 3, {"schema", "logprobs"}) for status in (400, 404, 422)),
+        # A refusal without a reason is tried once in plain words.
+        (dict.fromkeys(OPTIONAL, "bad request"), 422, {}, 1, {"schema", "logprobs", "seed"}),
+        ({"max_tokens": NEWER}, 400, {}, 1, set()),
+        ({"temperature": HOT}, 400, {}, 1, {"temperature"}),
+        ({"temperature": HOT}, 400, {"temperature": 0.7}, 1, {"temperature"}),
+        # The status is that of a bad key.
+        ({"logprobs": "You are not allowed to request logprobs from this model"}, 403, {}, 2, {"logprobs"}),
+    ],
+)
+def test_what_a_server_refuses_is_asked_for_no_more_and_that_is_said(
+    server: ChatServer, words: dict[str, str], status: int, settings: dict[str, object], n_refusals: int, lost: set[str]
+) -> None:
     server.answer = _refusing(words, status)
-    served = judge(server.url, concurrency=1)
-    judged = served.judge(shown(3))
-    assert set(judged["status"]) == {"ok"}
-    # schema, then fewer probabilities, then none: three refusals in all, not three for each request.
-    assert len(server.received) == 6 + 3
-    assert OPTIONAL & server.received[-1].body.keys() == {"seed"}
-    assert [notice for notice in served.notices if "refuses logprobs" in notice]
-    assert [notice for notice in served.notices if "refuses schema" in notice]
+    served = judge(server.url, concurrency=1, **settings)
+    assert set(served.judge(shown(3))["status"]) == {"ok"}
+    assert len(server.received) == 6 + n_refusals
+    assert not words.keys() & server.received[-1].body.keys()
+    options = ("schema", "logprobs", "seed", "temperature")
+    assert {name for name in options if f"the server refuses {name}," in " ".join(served.notices)} == lost
 
 
 def test_a_server_that_lists_fewer_alternatives_is_asked_for_fewer(server: ChatServer) -> None:
@@ -232,14 +238,6 @@ def test_a_server_that_lists_fewer_alternatives_is_asked_for_fewer(server: ChatS
     assert served.notices == []
 
 
-def test_a_refusal_without_a_reason_is_tried_once_in_plain_words(server: ChatServer) -> None:
-    server.answer = _refusing(dict.fromkeys(OPTIONAL, "bad request"), 422)
-    served = judge(server.url, concurrency=1)
-    assert set(served.judge(shown(2))["status"]) == {"ok"}
-    assert len(server.received) == 4 + 1
-    assert len([notice for notice in served.notices if "refuses" in notice]) == 3
-
-
 def test_nothing_is_given_up_while_no_plainer_request_succeeds(server: ChatServer) -> None:
     server.answer = lambda _: error(400, "the seed of this question is bad")
     served = judge(server.url, concurrency=1)
@@ -249,34 +247,6 @@ def test_nothing_is_given_up_while_no_plainer_request_succeeds(server: ChatServe
     server.answer = by_text
     served.judge(shown(1))
     assert server.received[-1].body.keys() >= OPTIONAL
-
-
-def test_newer_names_for_the_longest_reply_are_learnt(server: ChatServer) -> None:
-    text = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
-    server.answer = _refusing({"max_tokens": text}, 400)
-    assert set(judge(server.url, concurrency=1).judge(shown(2))["status"]) == {"ok"}
-    assert [("max_tokens" in received.body) for received in server.received] == [True, False, False, False, False]
-
-
-@pytest.mark.parametrize("temperature", [None, 0.7])
-def test_a_model_that_takes_no_temperature_is_asked_without_and_that_is_said(
-    server: ChatServer, temperature: float | None
-) -> None:
-    text = "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) is supported."
-    server.answer = _refusing({"temperature": text}, 400)
-    served = judge(server.url, temperature=temperature)
-    assert served.judge(shown(3))["status"].eq("ok").all()
-    assert [notice for notice in served.notices if "refuses temperature" in notice]
-    assert not [notice for notice in served.notices if "refuses seed" in notice]
-
-
-def test_a_model_whose_probabilities_are_forbidden_is_asked_without_although_the_status_is_that_of_a_bad_key(
-    server: ChatServer,
-) -> None:
-    server.answer = _refusing({"logprobs": "You are not allowed to request logprobs from this model"}, 403)
-    served = judge(server.url)
-    assert served.judge(shown(3))["status"].eq("ok").all()
-    assert [notice for notice in served.notices if "refuses logprobs" in notice]
 
 
 def test_nothing_leaves_for_a_remote_that_was_not_allowed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,12 +101,7 @@ def _first(token: str, listed: dict[str, float], **more: object) -> Probability 
 WEIGHTS = st.floats(1e-6, 1.0)
 
 
-@given(
-    a=WEIGHTS,
-    b=st.lists(WEIGHTS, min_size=1, max_size=4),
-    others=st.lists(WEIGHTS, max_size=4),
-    cut=st.data(),
-)
+@given(a=WEIGHTS, b=st.lists(WEIGHTS, min_size=1, max_size=4), others=st.lists(WEIGHTS, max_size=4), cut=st.data())
 def test_a_bound_holds_whatever_the_spellings_that_are_not_listed_have(
     a: float, b: list[float], others: list[float], cut: st.DataObject
 ) -> None:

@@ -5,9 +5,8 @@ import os
 import re
 import signal
 import sqlite3
-import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from threading import Event, Timer
@@ -24,7 +23,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import InterruptedRunError, judge, judge_plan
 from mrb_lib.runs.local import run_locally
 from mrb_lib.runs.planned import PlannedJudge
-from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.errors import RunError
 from mrb_lib.tables.schema import ANSWER
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
 from tests.judges.endpoint.asked import benchmark_of, judge_of, rows_of
@@ -51,9 +50,10 @@ def served(url: str, runs: Path | None = None, entry: Entry | None = None, **set
     return judge_of(url, entry=entry, runs=runs, **settings)
 
 
-def batches(cases: int) -> Iterator[pd.DataFrame]:
-    """One case each."""
-    return (of_case for _, of_case in shown(cases).groupby("case_id", sort=False))
+def batches(cases: int, without: Sequence[pd.DataFrame] = ()) -> Iterator[pd.DataFrame]:
+    """One case each, but those of earlier verdicts."""
+    done = {case for rows in without for case in rows["case_id"]}
+    return (of_case for case, of_case in shown(cases).groupby("case_id", sort=False) if case not in done)
 
 
 def lesion(received: Received) -> int:
@@ -186,11 +186,6 @@ def test_judges_of_one_call_share_the_budget(server: ChatServer, tmp_path: Path)
     assert models["n"] < 20
 
 
-def test_a_budget_needs_prices(server: ChatServer) -> None:
-    with pytest.raises(InputError, match="--price-prompt and --price-completion"):
-        served(server.url, budget=1.0)
-
-
 def test_what_a_run_may_cost_is_said_before_the_first_request_and_may_be_declined(
     server: ChatServer, tmp_path: Path
 ) -> None:
@@ -287,32 +282,24 @@ def test_a_stream_that_is_closed_sends_nothing_more_and_what_was_under_way_is_no
     stream.close()
     n_sent = len(server.received)
     assert 3 < n_sent < 3 + 4 * 4
-    again = [rows for _, rows in served(server.url, tmp_path, **PRICES).stream(batches(40))]
+    again = [rows for _, rows in served(server.url, tmp_path, **PRICES).stream(batches(40, stored))]
     assert Counter(map(lesion, server.received)) == Counter(range(40)), "each once"
     assert pd.concat(stored)["cost_usd"].sum() == pytest.approx(3 * COST)
     # What was paid for when the stream was closed is stated by those who find it there.
     assert pd.concat(again)["cost_usd"].sum() == pytest.approx(37 * COST)
-    once_more = [rows for _, rows in served(server.url, tmp_path, **PRICES).stream(batches(40))]
-    assert pd.concat(once_more)["cost_usd"].sum() == 0
+    other_run = served(server.url, tmp_path, fingerprint="other cases", **PRICES)
+    assert pd.concat([rows for _, rows in other_run.stream(batches(40))])["cost_usd"].sum() == 0
 
 
-def test_what_is_read_of_a_batch_that_is_not_stored_is_counted_by_whoever_stores_it(
+def test_a_verdict_that_was_made_and_never_stored_states_its_cost_when_it_is_made_again(
     server: ChatServer, tmp_path: Path
 ) -> None:
-    def answer(received: Received) -> Response:
-        """Case 1 first, whose batch waits for case 2; meanwhile case 0, which is a batch of its own."""
-        time.sleep((0.4, 0.0, 1.0)[lesion(received)])
-        return message(REPLY)
-
-    server.answer = answer
-    rows = shown(3)
-    stream = served(server.url, tmp_path, **PRICES).stream(iter([rows[:2], rows[2:]]))
-    next(stream)
-    stream.close()
-    assert len(server.received) == 3
-    again = served(server.url, tmp_path, **PRICES).judge(rows)
-    assert len(server.received) == 3
-    assert again["cost_usd"].sum() == pytest.approx(2 * COST)
+    lost = served(server.url, tmp_path, **PRICES).judge(shown(1))  # as by kill -9 before they are stored
+    again = served(server.url, tmp_path, **PRICES).judge(shown(1))
+    assert len(server.received) == 1
+    assert again["cost_usd"].tolist() == pytest.approx(lost["cost_usd"].tolist(), nan_ok=True)
+    overall = served(server.url, tmp_path, **PRICES).judge(shown(1).query("dimension == 'overall'"))
+    assert overall["cost_usd"].sum() == 0, "the other verdict states it"
 
 
 def test_a_signal_ends_the_run_and_nothing_is_asked_or_paid_twice(server: ChatServer, tmp_path: Path) -> None:

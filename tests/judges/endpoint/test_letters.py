@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter, defaultdict
-from pathlib import Path
 from threading import Event, Lock
 
 import numpy as np
@@ -13,11 +12,9 @@ from mrb_lib.judges.endpoint.judge import EndpointJudge, LettersJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
-from mrb_lib.verdicts.store import read_run
-from tests.judges.endpoint.asked import benchmark_of, judge_of, rows_of
+from tests.judges.endpoint.asked import judge_of, rows_of
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, message, token
 
 
@@ -116,20 +113,6 @@ def test_a_model_that_thinks_first_is_refused(server: ChatServer, thinking: str)
     assert served(server.url, off).spec["chat_template_kwargs"] == {"enable_thinking": False}
 
 
-def test_bounds_are_kept_in_the_frame_of_the_case(server: ChatServer, tmp_path: Path) -> None:
-    """A judge that is always sure of the response shown first, of which alone the server tells."""
-    bench = benchmark_of(tmp_path / "bench", {f"case {i}": f"case {i}" for i in range(3)}, DIMENSIONS)
-    server.answer = lambda _: letter("A", A=0.9, The=0.05, I=0.01)
-    [done] = judge(bench, tmp_path / "runs", ["endpoint:m+letters"], settings=Settings(url=server.url))
-    verdicts = read_run(done.folder)
-    assert len(verdicts) == len(server.received) == 3 * 12
-    assert done.folder.name.startswith("endpoint")
-    by_order = verdicts.groupby("order")
-    assert by_order["p_a_bound"].unique().map(list).to_dict() == {"AB": ["at least"], "BA": ["at most"]}
-    assert by_order["choice"].unique().map(list).to_dict() == {"AB": ["A"], "BA": ["B"]}
-    assert by_order["p_a"].mean().to_dict() == pytest.approx({"AB": 0.9 / 0.94, "BA": 0.04 / 0.94})
-
-
 @pytest.mark.slow
 def test_a_real_server_gives_every_question_a_probability(smollm_server: str) -> None:
     entry = Entry("smollm", "letters", model="smollm", vision=False)
@@ -160,17 +143,3 @@ def test_other_labels_are_asked_and_read_with_their_probability() -> None:
     assert judged.loc["none", "p_first"].tolist() == pytest.approx([0.75] * 2)
     assert judged.loc["prompt/labels:1", "p_first"].tolist() == pytest.approx([2 / 3] * 2)
     assert written["p_first"].tolist() == pytest.approx(judged["p_first"].tolist())
-
-
-def test_beside_lettered_options_the_verdict_follows_the_response_in_both_orders() -> None:
-    asked = shown("one", dimensions=("overall",)).assign(question="Which lobe? A. upper B. lower")
-
-    def better(received: Received) -> Response:
-        shown_first = str(received.body).partition("<<<response 1 ")[2].partition("<<<end")[0]
-        return letter("1" if "one" in shown_first else "2")
-
-    with ChatServer(better) as running:
-        judged = served(running.url).judge(asked)
-    assert judged["order"].tolist() == ["AB", "BA"]
-    assert judged["pick"].tolist() == ["first", "second"]
-    assert (judged["status"] == "ok").all()

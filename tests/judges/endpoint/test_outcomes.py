@@ -60,6 +60,29 @@ def tool_call(arguments: object) -> dict[str, object]:
     return {"id": "1", "type": "function", "function": {"name": "verdict", "arguments": arguments}}
 
 
+def sent_as_events(*bodies: Mapping[str, object]) -> Response:
+    return Response("".join(f"event: x\ndata: {json.dumps(one)}\n\n" for one in bodies).encode())
+
+
+def gemini(text: str, **members: object) -> dict[str, object]:
+    parts = [{"text": HALF, "thought": True}, {"text": text}]
+    return {"candidates": [{"content": {"role": "model", "parts": parts}, **members}], "usageMetadata": {}}
+
+
+def claude(text: str, **members: object) -> dict[str, object]:
+    return {"type": "content_block_delta", "delta": {"type": "text_delta", "text": text}, **members}
+
+
+RESPONSES = {
+    "object": "response",
+    "status": "completed",
+    "output": [
+        {"type": "reasoning", "content": [{"type": "reasoning_text", "text": HALF}]},
+        {"type": "message", "content": [{"type": "output_text", "text": VERDICT}]},
+    ],
+    "usage": {"input_tokens": 7, "output_tokens": 9},
+}
+BROKEN_OFF = RESPONSES | {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
 ENVELOPES = (b"\xef\xbb\xbf", b""), (b"[", b"]"), (b": OPENROUTER PROCESSING\n\n", b""), (b'{"choices": []}\n', b"\n")
 NESTED: object = VERDICT
 for _ in range(400):
@@ -91,6 +114,16 @@ BLOCKED = {"prompt_filter_results": [{"content_filter_results": {"violence": {"f
         choice([{"type": "tool_use", "name": "verdict", "input": CHOICES}], "tool_use"),
         body(type="message", content=[{"type": "text", "text": VERDICT}], stop_reason="end_turn"),
         body(message={"content": VERDICT}, done=True, done_reason="stop"),
+        body(**gemini(VERDICT, finishReason="STOP")),
+        sent_as_events(gemini(VERDICT[:9]), gemini(VERDICT[9:], finishReason="STOP")),
+        body(**RESPONSES),
+        sent_as_events({"type": "response.output_text.delta", "delta": VERDICT[:9]},
+                       {"type": "response.completed", "response": RESPONSES}),
+        sent_as_events({"type": "message_start", "message": {"content": [], "usage": {"input_tokens": 7}}},
+                       claude(VERDICT[:9]), {"type": "content_block_delta", "delta": {"thinking": HALF}},
+                       claude(VERDICT[9:]),
+                       {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}},
+                       {"type": "message_stop"}),
         body(code=0, message="success", content=VERDICT),
         body(choices=[{"text": VERDICT, "finish_reason": "stop"}]),
         body(error={"message": "", "code": None}, choices=[{"message": {"content": VERDICT}}]),
@@ -101,7 +134,7 @@ BLOCKED = {"prompt_filter_results": [{"content_filter_results": {"violence": {"f
         Response(gzip.compress(json.dumps(message(VERDICT).body).encode())),
         *(Response(start + json.dumps(message(VERDICT).body).encode() + end) for start, end in ENVELOPES),
     ],
-)
+)  # fmt: skip
 def test_a_complete_reply_of_any_form_is_a_verdict(server: ChatServer, response: Response) -> None:
     server.answer = lambda _: response
     judged = judge(server.url).judge(shown())
@@ -132,6 +165,8 @@ def test_a_complete_reply_of_any_form_is_a_verdict(server: ChatServer, response:
         (body(choices=[], finish_reason="SAFETY"), "SAFETY"),
         (body(choices=[], safetyRatings=[{"category": "HARM", "blocked": True}]), "HARM"),
         (body(type="message", content=[], stop_reason="refusal"), "refusal"),
+        (body(**gemini(HALF, finishReason="SAFETY")), HALF),
+        (body(**BROKEN_OFF), VERDICT),
         (spoken(refusal="I can't help with that."), "I can't help"),
         (choice([{"type": "refusal", "refusal": "I won't."}]), "I won't."),
         (failed(400, "The response was filtered", **AZURE), "was filtered"),
@@ -220,6 +255,7 @@ def test_what_no_other_request_would_fare_better_with_stops_the_judge_and_what_i
         (message(HALF, finish="error"), "finish_reason 'error'"),
         (message(VERDICT, finish="abort"), "finish_reason 'abort'"),
         (message(VERDICT, finish="MALFORMED_FUNCTION_CALL"), "MALFORMED_FUNCTION_CALL"),
+        (message(VERDICT, finish="insufficient_system_resource"), "insufficient_system_resource"),
         (body(choices=[]), "HTTP 200"),
         (events({"content": VERDICT}, done=False), "cut off or not JSON"),
         (events({"content": HALF}, {"content": 'A"'}, done=False), "cut off or not JSON"),
@@ -243,6 +279,27 @@ def test_a_failed_attempt_is_repeated_then_told_and_half_a_reply_is_no_verdict(
     assert told in judged["error"].iloc[0]
     assert len(judged["error"].iloc[0]) < 500
     assert len(server.received) == 6
+
+
+@pytest.mark.parametrize(
+    "response", [message(VERDICT, finish="other"), body(**gemini(VERDICT, finishReason="OTHER"))], ids=["chat", "own"]
+)
+def test_a_finish_reason_that_nobody_knows_is_an_error_after_one_request(
+    server: ChatServer, response: Response
+) -> None:
+    server.answer = lambda _: response
+    judged = judge(server.url, price_prompt=1.0, price_completion=1.0).judge(shown())
+    assert set(judged["status"]) == {"error"}
+    assert "finish_reason 'other': the reply is not complete" in judged["error"].iloc[0].lower()
+    assert len(server.received) == 1
+
+
+def test_the_tokens_of_other_protocols_are_counted(server: ChatServer) -> None:
+    server.answer = lambda _: body(**RESPONSES)
+    assert judge(server.url).judge(shown())[["prompt_tokens", "completion_tokens"]].iloc[0].tolist() == [7, 9]
+    counts = {"promptTokenCount": 7, "candidatesTokenCount": 9}
+    server.answer = lambda _: body(**gemini(VERDICT, finishReason="STOP") | {"usageMetadata": counts})
+    assert judge(server.url).judge(shown())[["prompt_tokens", "completion_tokens"]].iloc[0].tolist() == [7, 9]
 
 
 ENGLISH, CHINESE = (

@@ -118,17 +118,6 @@ def test_a_run_is_whole_and_the_same_when_it_goes_on(engine: str, bench: Benchma
         assert verdicts["score_a"].between(1, 3).all()
 
 
-def test_a_rating_has_one_order(bench: Benchmark, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the only order is AB"):
-        judge(bench, tmp_path / "runs", ["random"], orders=("BA",))
-    with pytest.raises(InputError, match="compares two responses"):
-        judge(bench, tmp_path / "runs", ["longer"])
-    judge(bench, tmp_path / "runs", ["random"])
-    drawn = load_verdicts(tmp_path / "runs", bench.cases)
-    assert len(drawn) == 10
-    assert drawn["choice"].nunique() > 1
-
-
 def test_a_probe_that_the_prompt_cannot_show_is_an_error_of_its_rows_alone(tiny: Tiny) -> None:
     plain = one_response(CASES, DIMENSIONS)
     rows = pd.concat([plain.assign(probe_wording=0), plain.assign(probe="prompt/wording:1", probe_wording=1)])

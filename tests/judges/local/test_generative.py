@@ -18,7 +18,7 @@ from mrb_lib.judges.local.weights import Tensors, Weights
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
-from tests.judges.local.by_hand import AskFor, Tiny, made, png
+from tests.judges.local.by_hand import AskFor, Tiny, made
 
 CASES = pd.DataFrame(
     [
@@ -180,22 +180,6 @@ class TestSpec:
         for wish in ({"batch_size": 3}, {"seed": 8}, {"device": "cpu:0"}, {"dtype": "float32"}, {"concurrency": 2}):
             assert _judge(folder, **wish).spec == usual.spec, wish
         json.dumps(usual.spec)
-
-
-class TestWhatCannotBeJudged:
-    def test_is_an_error_with_a_reason_and_the_others_are_judged(
-        self, tiny: Tiny, ask_for: AskFor, pictured: Benchmark
-    ) -> None:
-        images = {**pictured.images, "sliver.png": png(900, 2)}
-        good = list(pictured.cases["images"].iloc[0])
-        cases = CASES.assign(images=[["sliver.png"], good, ["absent.png"], []])
-        judge = _judge(tiny("qwen2_5_vl"), images=images)
-        rows = judge.judge(ask_for(cases, ("overall",))).set_index(["case_id", "order"])
-        assert "aspect ratio" in rows.loc[("alpha", "AB"), "error"]
-        assert "image absent.png: is not among" in rows.loc[("gamma", "BA"), "error"]
-        assert rows.loc["beta", "reply"].notna().all()
-        assert rows.loc["delta", "reply"].notna().all()
-        assert (rows["status"] == "error").sum() == 4
 
 
 def test_a_reply_in_other_labels_picks_what_they_call(

@@ -1,16 +1,13 @@
 """Tests that tiny models get what is shown beside a case, in every engine, and read it together as alone."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.context import context_of
-from mrb_lib.judges.local.categories import CategoriesJudge
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.pointwise import RatingJudge
@@ -22,7 +19,7 @@ from mrb_lib.runs.plan import Plan, make_plan
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS, to_shown_frame
 from tests.judges.local.by_hand import ByHand, Made, Tiny, made
-from tests.judges.shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
+from tests.judges.shown_benchmark import DIMENSIONS, shown_benchmark
 
 SHOWN = Settings(reference="weak", evidence=True, examples=2, max_new_tokens=4)
 
@@ -67,17 +64,6 @@ def test_ratings_of_a_response_may_be_shown_a_reference_and_no_choices(tiny: Tin
         judge_of(RatingJudge, tiny("llama"), bench)
     with pytest.raises(InputError, match="takes no prompt; leave out --reference and --evidence and --examples"):
         judge_of(RewardJudge, tiny("llama"), bench)
-
-
-def test_categories_are_read_after_examples_of_ratings(tiny: Tiny, tmp_path: Path) -> None:
-    rated = rating_benchmark(tmp_path)
-    rows = judge_of(CategoriesJudge, tiny("llama"), rated).judge(rows_of(rated))
-    assert rows["status"].eq("ok").all()
-    assert set(rows["category"]) <= {"low", "medium", "high"}
-    usual = judge_of(CategoriesJudge, tiny("llama"), rated, replace(SHOWN, reference=None, evidence=False, examples=0))
-    other = usual.judge(rows_of(rated))
-    one, two = (np.array(frame["p_categories"].map(json.loads).tolist()) for frame in (rows, other))
-    assert np.abs(one - two).max() > 0.01
 
 
 def test_a_case_that_lacks_what_is_shown_fails_alone(tiny: Tiny, bench: Benchmark) -> None:

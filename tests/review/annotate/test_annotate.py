@@ -226,6 +226,16 @@ def test_a_case_is_commented_whatever_its_state_and_only_one_s_own_comments_are_
     assert store.comments(benchmark.meta.name, annotator=ME)["case_id"].tolist() == ["secret-1", "secret-2", "secret-3"]
 
 
+def test_without_a_kernel_the_widget_says_what_it_needs_and_the_coordinator_sees_all(
+    page: Annotation, benchmark: Benchmark, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MRB_STATIC", "1")
+    shown = annotate(benchmark, store)._repr_mimebundle_()
+    assert "running kernel" in shown["text/html"]
+    assert "application/vnd.jupyter.widget-view+json" not in shown
+    assert "Agreement so far" in coordinate(benchmark, store)._repr_mimebundle_()["text/html"]
+
+
 def test_each_answer_carries_its_seconds_and_a_skip_carries_them_once(
     page: Annotation, store: Store, benchmark: Benchmark
 ) -> None:
@@ -246,13 +256,3 @@ def test_an_answer_may_be_changed_and_its_history_stays(page: Annotation, store:
     history = store.answers(benchmark.meta.name, history=True)
     assert history["choice"].tolist() == ["B", "A"], "the same pick again is no new answer"
     assert _choices(store, benchmark) == {("secret-2", "accuracy"): "A"}
-
-
-def test_without_a_kernel_the_widget_says_what_it_needs_and_the_coordinator_sees_all(
-    page: Annotation, benchmark: Benchmark, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MRB_STATIC", "1")
-    shown = annotate(benchmark, store)._repr_mimebundle_()
-    assert "running kernel" in shown["text/html"]
-    assert "application/vnd.jupyter.widget-view+json" not in shown
-    assert "Agreement so far" in coordinate(benchmark, store)._repr_mimebundle_()["text/html"]

@@ -16,7 +16,7 @@ from mrb_lib.review.explorer.adjudicate import Reviews, adjudication_from
 from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.data import ExplorerData, explorer_data
 from mrb_lib.review.records.marks import Adjudication
-from mrb_lib.review.records.store import REVIEW, open_store
+from mrb_lib.review.records.store import REVIEW
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.questions import REASONS
 from tests.review.explorer.asking import exported, sight
@@ -48,23 +48,6 @@ def _save(answers: ExplorerAnswers, number: int, /, **given: Any) -> list[dict[s
     return entries
 
 
-def test_what_is_saved_once_or_twice_is_in_the_store_and_in_the_history(answers: ExplorerAnswers) -> None:
-    told = {"reasons": ["missed finding"], "severity": "severe", "reasoning": "not_about_image"}
-    for _ in range(2):
-        [entry] = _save(answers, 1, judge="hasty", answers=told, note="seen <b>twice</b>")
-    assert [entry[name] for name in ("reviewer", "label", "choice", "counts", "note", "answers")] == [
-        "Ann", "Gold is wrong", "B", True, "seen <b>twice</b>", told,
-    ]  # fmt: skip
-    assert entry["said"] == [
-        ("reasons", ["missed finding"]), ("harm", ["severe"]), ("its reasons", ["not about image"]),
-    ]  # fmt: skip
-    with open_store(answers.reviews.where or "", create=False) as store:
-        kept = store.adjudications(answers.reviews.benchmark)
-    assert kept[["case_id", "reviewer", "verdict", "choice", "dimension"]].to_numpy().tolist() == [
-        [sight(answers, 3)["case_id"], "Ann", "gold_wrong", "B", "overall"]
-    ]
-
-
 def test_texts_are_kept_as_they_are_and_seen_with_their_direction_closed(answers: ExplorerAnswers) -> None:
     given = {"reviewer": TURNING, "judge": TURNING, "note": TURNING}
     entry = _save(answers, 1, **given, answers={"reasons": [TURNING]})[0]
@@ -72,16 +55,6 @@ def test_texts_are_kept_as_they_are_and_seen_with_their_direction_closed(answers
     assert entry["answers"]["reasons"] == [TURNING]
     html = answers.history({"position": 3})["html"]
     assert html.count(TURNING) == html.count(TURNING + "\u2069") == 4
-
-
-def test_a_correction_supersedes_and_a_withdrawal_leaves_the_history(answers: ExplorerAnswers) -> None:
-    first = _save(answers, 1)[0]["id"]
-    entries = _save(answers, 2, verdict="ambiguous", choice="", supersedes=first)
-    assert [(one["verdict"], one["counts"]) for one in entries] == [("ambiguous", True), ("gold_wrong", False)]
-    assert entries[0]["supersedes"] == first
-    entries = _save(answers, 3, verdict="withdrawn", choice="", supersedes=entries[0]["id"])
-    assert [one["counts"] for one in entries] == [False, False, False]
-    assert answers.selections.marks() == {}
 
 
 def test_a_verdict_on_another_case_or_version_than_that_in_sight_is_refused(

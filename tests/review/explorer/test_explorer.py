@@ -84,7 +84,7 @@ def test_a_position_outside_the_benchmark_is_refused(answers: ExplorerAnswers, a
 
 def test_rows_come_page_by_page(pictured: Benchmark) -> None:
     many = pd.concat([pictured.cases.assign(case_id=pictured.cases["case_id"] + f"-{i}") for i in range(8)])
-    answers = opened(replace(pictured, cases=many.reset_index(drop=True)))
+    answers = opened(replace(pictured, cases=many.reset_index(drop=True), annotations=pictured.annotations.head(0)))
     assert answers.select({"query": {}})["n"] == 144
     sizes = [len(answers.rows({"query": {}, "start": start})["rows"]) for start in (0, 60, 120, 999)]
     assert sizes == [ROWS, 60, 24, 0]
@@ -126,7 +126,7 @@ def test_names_and_words_keep_their_direction_to_themselves_in_print(pictured: B
 def test_a_long_selection_is_printed_in_part_and_says_so(pictured: Benchmark) -> None:
     plain = pictured.cases.assign(images=[[] for _ in range(len(pictured.cases))])
     many = pd.concat([plain.assign(case_id=plain["case_id"] + f"-{i}") for i in range(6)]).reset_index(drop=True)
-    answers = opened(replace(pictured, cases=many))
+    answers = opened(replace(pictured, cases=many, annotations=pictured.annotations.head(0)))
     page = exported(answers, {}, "html")
     assert page.count('<section class="mrb mrb-case"') == MOST_PRINTED
     assert f"first {MOST_PRINTED} of 108" in page
@@ -169,7 +169,7 @@ def test_the_plain_view_has_the_list_and_the_first_cases(
 
 def test_nothing_of_the_data_is_in_the_state_that_a_notebook_saves(pictured: Benchmark) -> None:
     shown = explore(pictured)
-    state = AppWidget(shown).get_state()
+    state = AppWidget(shown.kernel_answer, shown.scripts, shown.styles).get_state()
     saved = " ".join(str(value) for value in state.values())
     assert pictured.cases["case_id"].iloc[0] not in saved
     assert pictured.cases["question"].iloc[0] not in saved

@@ -43,28 +43,6 @@ def _tags(answers: ExplorerAnswers) -> dict[str, str]:
     return {row["case_id"]: row["tags"] for row in rows_of(exported(answers, {}, **ME))}
 
 
-def test_a_tag_is_shown_filtered_by_exported_and_removed(made: Made) -> None:
-    answers = made()
-    assert _tag(answers, 3, "artefact") == ["artefact"]
-    assert _tag(answers, 3, " old \n film ") == ["artefact", "old film"]
-    assert _tag(answers, 5, "artefact", **OTHER) == ["artefact"]
-    assert _where(answers, "tag == 'artefact'") == [3, 5]
-    assert _where(answers, "tag == 'artefact' and tag != 'old film'") == [5]
-    assert len(_where(answers, "tag is None")) == 16
-    rows = answers.rows({"query": {}, "start": 0, **ME})["rows"]
-    assert [row["tags"] for row in rows[3:6]] == [["artefact", "old film"], [], ["artefact"]]
-    assert _tags(answers)[rows[3]["id"]] == "artefact; old film"
-    shown = answers.tags({"position": 5, **ME})
-    assert [(one["mine"], one["by"]) for one in shown["tags"]] == [(False, ["Dr B"])]
-    assert shown["known"] == ["artefact", "old film"]
-    before = answers.select({"query": {"where": "tag == 'artefact'"}, **ME})
-    assert _tag(answers, 3, "artefact", removed=True) == ["old film"]
-    assert _tag(answers, 5, "artefact", removed=True) == ["artefact"], "another's tag is theirs to remove"
-    scope = {"query": {"where": "tag == 'artefact'"}, **ME, "as_of": before["as_of"], "start": 0}
-    assert [row["position"] for row in answers.rows(scope)["rows"]] == [3, 5], "the list stays while one works on it"
-    assert _where(answers, "tag == 'artefact'") == [5]
-
-
 def test_a_tag_is_about_the_case_in_sight_and_needs_a_name(made: Made) -> None:
     answers = made()
     here, another = sight(answers, 3), sight(answers, 4)
@@ -76,22 +54,6 @@ def test_a_tag_is_about_the_case_in_sight_and_needs_a_name(made: Made) -> None:
         with pytest.raises(InputError, match=said):
             answers.tag({**here, "tag": "x", **ME, **wrong})
     assert answers.reviews.history("tags").empty
-
-
-def test_a_view_is_kept_and_removed_for_everyone(made: Made) -> None:
-    answers, elsewhere = made(), made()
-    eyes = {"organ": "eye", "where": "length > 10", "sort": "confidence"}
-    kept = answers.keep_view({"name": " Eyes ", "query": eyes, **ME})["views"]
-    assert [(one["name"], one["by"]) for one in kept] == [("Eyes", "Dr A")]
-    query, _ = from_fragment(elsewhere.views({})["views"][0]["fragment"])
-    assert query == Query(organ="eye", where="length > 10", sort="confidence")
-    assert answers.keep_view({"name": "Eyes", "query": eyes, **OTHER})["views"][0]["by"] == "Dr B"
-    with pytest.raises(InputError, match="Eyes is there already, by Dr B; remove it, or choose another name"):
-        elsewhere.keep_view({"name": "Eyes", "query": {}, **OTHER})
-    assert elsewhere.remove_view({"name": "Eyes", **ME})["views"] == []
-    for wrong, said in (({"name": ""}, "empty"), ({"reviewer": ""}, "reviewer is empty"), ({"name": "x" * 81}, "80")):
-        with pytest.raises(InputError, match=said):
-            answers.keep_view({"name": "x", "query": {}, **ME, **wrong})
 
 
 def test_without_a_store_it_is_said_why(pictured: Benchmark) -> None:
@@ -137,3 +99,41 @@ def test_pictures_are_small_and_the_unreadable_have_a_plain_mark(pictured: Bench
         file = answers.thumbnail({"position": i})
         assert file.kind == "image/jpeg"
         assert Image.open(BytesIO(file.content)).size == size
+
+
+def test_a_tag_is_shown_filtered_by_exported_and_removed(made: Made) -> None:
+    answers = made()
+    assert _tag(answers, 3, "artefact") == ["artefact"]
+    assert _tag(answers, 3, " old \n film ") == ["artefact", "old film"]
+    assert _tag(answers, 5, "artefact", **OTHER) == ["artefact"]
+    assert _where(answers, "tag == 'artefact'") == [3, 5]
+    assert _where(answers, "tag == 'artefact' and tag != 'old film'") == [5]
+    assert len(_where(answers, "tag is None")) == 16
+    rows = answers.rows({"query": {}, "start": 0, **ME})["rows"]
+    assert [row["tags"] for row in rows[3:6]] == [["artefact", "old film"], [], ["artefact"]]
+    assert _tags(answers)[rows[3]["id"]] == "artefact; old film"
+    shown = answers.tags({"position": 5, **ME})
+    assert [(one["mine"], one["by"]) for one in shown["tags"]] == [(False, ["Dr B"])]
+    assert shown["known"] == ["artefact", "old film"]
+    before = answers.select({"query": {"where": "tag == 'artefact'"}, **ME})
+    assert _tag(answers, 3, "artefact", removed=True) == ["old film"]
+    assert _tag(answers, 5, "artefact", removed=True) == ["artefact"], "another's tag is theirs to remove"
+    scope = {"query": {"where": "tag == 'artefact'"}, **ME, "as_of": before["as_of"], "start": 0}
+    assert [row["position"] for row in answers.rows(scope)["rows"]] == [3, 5], "the list stays while one works on it"
+    assert _where(answers, "tag == 'artefact'") == [5]
+
+
+def test_a_view_is_kept_and_removed_for_everyone(made: Made) -> None:
+    answers, elsewhere = made(), made()
+    eyes = {"organ": "eye", "where": "length > 10", "sort": "confidence"}
+    kept = answers.keep_view({"name": " Eyes ", "query": eyes, **ME})["views"]
+    assert [(one["name"], one["by"]) for one in kept] == [("Eyes", "Dr A")]
+    query, _ = from_fragment(elsewhere.views({})["views"][0]["fragment"])
+    assert query == Query(organ="eye", where="length > 10", sort="confidence")
+    assert answers.keep_view({"name": "Eyes", "query": eyes, **OTHER})["views"][0]["by"] == "Dr B"
+    with pytest.raises(InputError, match="Eyes is there already, by Dr B; remove it, or choose another name"):
+        elsewhere.keep_view({"name": "Eyes", "query": {}, **OTHER})
+    assert elsewhere.remove_view({"name": "Eyes", **ME})["views"] == []
+    for wrong, said in (({"name": ""}, "empty"), ({"reviewer": ""}, "reviewer is empty"), ({"name": "x" * 81}, "80")):
+        with pytest.raises(InputError, match=said):
+            answers.keep_view({"name": "x", "query": {}, **ME, **wrong})

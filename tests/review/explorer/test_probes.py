@@ -82,13 +82,6 @@ def test_the_page_of_a_case_has_the_plain_verdicts_and_each_probe_its_own(answer
     assert "No run says with which seed" in shown["html"]
 
 
-def test_a_hostile_probe_is_only_text(answers: ExplorerAnswers) -> None:
-    html = answers.probed({"position": 0, "probe": PROBES[2]})["html"]
-    assert "<script" not in html
-    assert "&lt;script&gt;" in html
-    assert "is unknown" in html
-
-
 def test_runs_of_two_seeds_are_shown_as_each_drew_the_case(pictured: Benchmark, verdicts: pd.DataFrame) -> None:
     data = explorer_data(pictured, verdicts)
 

@@ -12,7 +12,7 @@ from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import DOMINATED
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.panel import ABSENT, Panel
-from mrb_lib.stats.tables.probes import AS_IT_IS, NO_NOISE, NO_PROBES, NOT_PAIRED, NOT_SCORED, expectations_broken
+from mrb_lib.stats.tables.probes import AS_IT_IS, NO_NOISE, NO_PROBES, NOT_PAIRED, expectations_broken
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from tests.stats.probes.panels import cases_of, gold_of, panel_of, probes, table
 
@@ -142,15 +142,6 @@ def test_without_repeats_noise_is_unknown_unless_it_is_stated() -> None:
     assert NO_NOISE in unknown["reason"]
     assert stated["changed_beyond_noise"] == pytest.approx(0.1)
     assert not stated["kept_expectation"]
-
-
-def test_without_labels_accuracies_are_null_and_the_rest_is_there() -> None:
-    panels = ragged(3)
-    labelled, bare = (table(panels, gold_of(["A"] * N)[:n], N) for n in (N, 0))
-    assert bare[["accuracy", "accuracy_change", "p_value", "equivalence_p"]].isna().all(axis=None)
-    assert bare["reason"].str.contains(NOT_SCORED).all()
-    pd.testing.assert_series_equal(bare["changed"], labelled["changed"])
-    assert bare.loc[bare["probe"] == "response/credentials", "target_shift_p"].notna().all()
 
 
 def test_a_probe_that_the_library_does_not_have_expects_nothing() -> None:

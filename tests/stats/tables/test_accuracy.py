@@ -101,15 +101,6 @@ def test_a_judge_has_rows_only_for_dimensions_it_judged() -> None:
     assert kept["judge"].tolist() == ["a"]
 
 
-@pytest.mark.parametrize(("chosen", "gold"), [("ABAB" * 10, "A" * 40), ("A" * 40, "ABBB" * 10)])
-def test_one_category_on_one_side_leaves_kappa_null(chosen: str, gold: str) -> None:
-    """The agreement seen is then the agreement expected by chance, whatever the other side holds."""
-    row = accuracy(verdicts_of({("j", "AB"): chosen}), gold_of(gold), cases_of(40), **FAST).iloc[0]
-    assert row[["cohen_kappa", "cohen_kappa_low", "cohen_kappa_high"]].isna().all()
-    assert "one category only" in row["reason"]
-    assert "clusters" not in row["reason"]
-
-
 @pytest.mark.parametrize("n", [40, 47, 53, 61, 73, 89])
 def test_exactly_ten_wrong_answers_are_not_few_whatever_the_rounding(n: int) -> None:
     """Issue 42, fault 3: (1 - 37 / 47) * 47 is a little less than 10."""

@@ -59,17 +59,6 @@ def test_what_is_undefined_is_null_with_a_reason(by_annotator: dict[str, str], d
     assert reason in row["reason"]
 
 
-def test_a_dimension_without_annotations_is_reported_as_such() -> None:
-    annotations = annotations_of({"a": "AB", "b": "AA"})
-    rows = agreement(annotations, cases_of(2), dimensions=["overall", "accuracy"], resamples=0)
-    assert rows["dimension"].tolist() == ["overall", "accuracy"]
-    assert rows["reason"].tolist()[1] == "there are no annotations"
-    nothing = agreement(annotations.iloc[:0], cases_of(2), resamples=0)
-    assert len(nothing) == 0
-    assert "krippendorff_alpha" in nothing.columns
-    assert annotator_pairs(annotations.iloc[:0], cases_of(2)).empty
-
-
 def test_consensus_beside_annotators_is_nobodys_vote() -> None:
     people = {"a": "AABTA", "b": "AABBB"}
     first = agreement(annotations_of(people), cases_of(5), resamples=50)
@@ -329,15 +318,6 @@ def test_without_an_order_there_are_no_weighted_kappas_and_the_row_says_so() -> 
     assert row[["linear_kappa", "quadratic_kappa"]].notna().all()
     assert np.isnan(row["icc_2_1"])
     assert "no ICC" in row["reason"]
-
-
-def test_no_interval_for_two_who_share_few_cases() -> None:
-    rows = annotator_pairs(annotations_of({"a": "AB" * 9 + "A", "b": "AB" * 9 + "B"}), cases_of(19), resamples=100)
-    row = rows.iloc[0]
-    assert row["percent_agreement"] == pytest.approx(18 / 19)
-    bounds = [name for name in rows.columns if name.endswith(("_low", "_high"))]
-    assert row[bounds].isna().all()
-    assert "share fewer than 20" in row["reason"]
 
 
 def test_intervals_of_two_who_share_some_cases_are_called_approximate() -> None:

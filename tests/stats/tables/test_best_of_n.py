@@ -9,7 +9,7 @@ import pytest
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.methods.item_orders import MOST_SUBSETS, subsets
 from mrb_lib.stats.tables.best_of_n import NONE_COMPLETE, SCORE, WINS
-from tests.stats.small_tables import cases_of, gold_of, table_of, verdicts_of
+from tests.stats.small_tables import gold_of, table_of, verdicts_of
 
 SIZES = [2, 3, 4, 5] * 15
 
@@ -138,13 +138,6 @@ def test_items_that_lack_a_label_a_verdict_or_a_score_are_counted() -> None:
     nothing = best_of_n(verdicts, bench.gold[:0], bench.cases).iloc[0]
     assert (nothing["n_items"], nothing["reason"]) == (0, NONE_COMPLETE)
     assert np.isnan(nothing["regret"])
-
-
-def test_without_two_different_responses_there_is_a_reason() -> None:
-    same = cases_of(3, item=["i"] * 3).assign(response_b="one two")
-    row = best_of_n(verdicts_of({("j", "AB"): "ABA"}), gold_of("ABA"), same).iloc[0]
-    assert (row["reason"], row["n_items"]) == (NONE_COMPLETE, 0)
-    assert pd.isna(row["best_of"])
 
 
 def test_without_an_item_the_question_tells() -> None:

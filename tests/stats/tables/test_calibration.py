@@ -4,15 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, special
+from tests.simulation.rows import each_case
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.columns import ONE_CLUSTER
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.methods.calibration_error import fitted, log_odds, recalibrated, temperature
 from mrb_lib.stats.methods.forecasts import FOLDS, Forecasts, folds
 from mrb_lib.stats.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.tables import calibration as reasons
-from tests.simulation.rows import each_case
 from tests.stats import small_tables
 from tests.stats.small_tables import calibration, cases_of, gold_of
 
@@ -99,19 +98,6 @@ def test_a_zero_on_what_happened_makes_the_log_loss_infinite_which_is_said() -> 
     row = summary(calibration(verdicts_of({"j": np.array([1.0, 1.0, 0.6])}), gold_of("ABA"), cases_of(3))).iloc[0]
     assert np.isnan(row["log_loss"])
     assert reasons.INFINITE in row["reason"]
-
-
-def test_undefined_values_say_why() -> None:
-    row = summary(calibration(verdicts_of({"j": np.array([0.8, 0.7, 0.6])}), gold_of("AAA"), cases_of(3))).iloc[0]
-    assert row[["auroc", "wrong_at_high_confidence", "temperature"]].isna().all()
-    for reason in (reasons.ONE_OUTCOME, reasons.NONE_HIGH, reasons.NOT_BEST):
-        assert reason in row["reason"]
-    assert row["low"] == pytest.approx(3 / (3 + 1.959963984540054**2))  # Wilson, none wrong of 3
-    assert row["high"] == 1
-    one = cases_of(3, cluster="x")
-    row = summary(calibration(verdicts_of({"j": np.array([0.8, 0.7, 0.6])}), gold_of("ABA"), one)).iloc[0]
-    assert ONE_CLUSTER in row["reason"]
-    assert row[["brier_low", "ece_low", "high", "auroc_low", "temperature_low"]].isna().all()
 
 
 def test_a_judge_worse_than_chance_is_not_called_calibrated_after_recalibration() -> None:

@@ -121,20 +121,6 @@ def test_a_judge_that_copies_an_annotator_everywhere_has_no_distance_from_their_
     assert (own["annotator_probability"] == 1).all()
 
 
-def test_a_difference_that_does_not_vary_has_no_interval_and_no_verdict() -> None:
-    """Two always agree and the judge copies the third: its accuracy varies, its distance from them does not."""
-    generator = np.random.default_rng(3)
-    common = "".join(generator.choice(list("AB"), 80))
-    third = "".join(generator.choice(list("AB"), 80))
-    people = {"a": common, "b": common, "c": third}
-    table = ceiling(verdicts_of({("j", "AB"): third}), annotations_of(people), cases_of(80), **FAST)
-    row = table[table["part"] == "judge"].iloc[0]
-    assert row["low"] < row["high"]
-    assert row["difference"] == 0
-    assert row[["difference_low", "difference_high", "verdict"]].isna().all()
-    assert "no interval of difference: the cases do not differ" in row["reason"]
-
-
 def test_judges_scored_on_different_cases_are_as_each_alone() -> None:
     """Judges that share their cases are computed together; the others must not notice."""
     generator = np.random.default_rng(4)
@@ -150,15 +136,6 @@ def test_judges_scored_on_different_cases_are_as_each_alone() -> None:
         others = (mine["part"] == "judge").to_numpy()
         pd.testing.assert_frame_equal(mine.drop(columns=corrected), own.drop(columns=corrected), atol=1e-12)
         assert (mine.loc[others, "p_adjusted"] >= own.loc[others, "p_adjusted"]).all()
-
-
-@pytest.mark.parametrize("people", [{"a": "AB", "b": "AA"}, {"consensus": "AB"}])
-def test_judges_without_a_ceiling_are_null_with_its_reason(people: dict[str, str]) -> None:
-    table = ceiling(verdicts_of({("j", "AB"): "AB"}), annotations_of(people), cases_of(2), **FAST)
-    row = table[table["part"] == "judge"].iloc[0]
-    assert row[["n", "n_excluded"]].tolist() == [0, 2]
-    assert row[["accuracy", "difference"]].isna().all()
-    assert row["reason"] == table.loc[table["part"] == "annotator", "reason"].iloc[0]
 
 
 def people_of(n: int, decided: int, *, judge_right: float, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:

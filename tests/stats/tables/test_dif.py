@@ -8,7 +8,7 @@ from statsmodels.stats.contingency_tables import StratifiedTable
 from mrb_lib.stats.methods import mantel_haenszel
 from mrb_lib.stats.methods.mantel_haenszel import discriminations, levels
 from mrb_lib.stats.multiplicity import adjust
-from mrb_lib.stats.tables.dif import CROSSED, NO_ODDS, NO_OTHERS, NO_SUBFIELDS, TOO_FEW, UNWEIGHTED
+from mrb_lib.stats.tables.dif import CROSSED, NO_OTHERS, NO_SUBFIELDS, TOO_FEW, UNWEIGHTED
 from tests.stats.small_tables import cases_of, dif, gold_of, rows_of, verdicts_of
 
 N, JUDGES = 300, 5
@@ -82,17 +82,6 @@ def test_excluded_and_unassigned_cases_are_counted(world) -> None:
     assert (found["n_unassigned"] == 10).all()
     assert (found["n_excluded"] == 20).all()
     assert (found["n"] == N - 20).all()
-
-
-def test_a_judge_that_is_always_right_has_nothing_to_compare(world) -> None:
-    verdicts, gold, cases, _ = world
-    perfect = verdicts[verdicts["judge"] == "j0"].assign(judge="perfect", choice="A")
-    found = dif(pd.concat([verdicts, perfect]), gold, cases, by="organ")
-    row = found[found["judge"] == "perfect"]
-    assert row[["mh_odds_ratio", "p_value", "p_adjusted", "ets_delta"]].isna().all(axis=None)
-    assert row["ets_class"].isna().all()
-    assert (row["reason"] == NO_ODDS).all()
-    assert (row["accuracy_inside"] == 1).all()
 
 
 def test_one_judge_alone_and_no_subfields(world) -> None:

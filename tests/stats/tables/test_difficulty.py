@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from mrb_lib.stats.methods.rasch import fit, item_rest_correlation, worth, wrong_gold
-from mrb_lib.stats.tables.difficulty import FEW_JUDGES, NO_OTHER, NO_SPREAD, NOT_CONVERGED
+from mrb_lib.stats.tables.difficulty import NO_OTHER, NOT_CONVERGED
 from tests.stats.rasch_trials import by_kind, plain
 from tests.stats.small_tables import cases_of, difficulty, gold_of, verdicts_of
 
@@ -124,16 +124,6 @@ def test_a_fit_that_fails_says_so_and_shows_no_number(monkeypatch: pytest.Monkey
     assert frame["reason"].str.startswith(NOT_CONVERGED).all()
 
 
-def test_without_spread_there_is_neither_difficulty_nor_suspicion() -> None:
-    """Where one judge fails another does not."""
-    half = np.random.default_rng(1).random((3, N)) < 0.5
-    frame = difficulty(*tables(np.concatenate([half, ~half])))
-    cases = frame.query("part == 'case'")
-    assert cases[["difficulty", "discrimination", "suspicion", "rank"]].isna().all(axis=None)
-    assert cases["reason"].str.startswith(NO_SPREAD).all()
-    assert frame.query("part == 'judge'")["ability"].notna().all()
-
-
 def test_rows_ranks_and_alternatives() -> None:
     right = simulated()
     right[:, 3] = False
@@ -174,14 +164,6 @@ def test_missing_verdicts_widen_the_interval_of_a_case() -> None:
     assert less.loc["c0", "n"] == 1
     assert less.loc["c0", "n_excluded"] == 5
     assert less.loc["c0", "se"] > 1.1 * full.loc["c0", "se"]
-
-
-def test_one_judge_and_no_gold() -> None:
-    verdicts, gold, cases = tables(simulated())
-    alone = difficulty(verdicts[verdicts["judge"] == "j0"], gold, cases)
-    assert alone[["difficulty", "suspicion", "ability"]].isna().all(axis=None)
-    assert alone["reason"].str.startswith(FEW_JUDGES).all()
-    assert difficulty(verdicts, gold.iloc[:0], cases)["part"].tolist() == ["judge"] * 6
 
 
 def test_votes_of_annotators_are_carried_along() -> None:

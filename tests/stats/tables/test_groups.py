@@ -12,7 +12,7 @@ from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.panel import ABSENT, Panel
-from mrb_lib.stats.tables.groups import FEW_FAMILIES, HEURISTIC, NO_JUDGE, contrasted
+from mrb_lib.stats.tables.groups import HEURISTIC, NO_JUDGE, contrasted
 from tests.stats.small_tables import groups_of
 
 OPEN, MEDICAL, CRITIC = "open", "medical", "critic"
@@ -120,18 +120,6 @@ def test_more_engines_of_a_model_are_no_more_judges() -> None:
     again = groups(*benchmark(np.vstack([right, right[0]]), [*NAMES, "a1+generative"]), stated).iloc[0]
     for name in ("n_judges_1", "difference", "low", "high", "p_value"):
         assert again[name] == pytest.approx(once[name])
-
-
-def test_groups_of_few_families_have_a_difference_and_no_verdict() -> None:
-    """Seven models, but the three open ones are of two families."""
-    stated = groups_of(NAMES).assign(family=["x", "x", "y", "p", "q", "r", "s"])
-    for of in (stated, groups_of({"a1": OPEN, "m1": MEDICAL, "m2": MEDICAL})):
-        (row,) = groups(*benchmark(drawn(4, judges=len(of)), of["judge"].tolist()), of).to_dict("records")
-        assert np.isfinite(row["difference"])
-        assert np.isnan([row["low"], row["high"], row["p_value"], row["p_adjusted"], row["df"]]).all()
-        assert FEW_FAMILIES in row["reason"]
-    row = groups(*benchmark(drawn(4), list(NAMES)), stated).iloc[0]
-    assert (row["n_judges_1"], row["n_families_1"], row["n_families_2"]) == (3, 2, 4)
 
 
 def test_models_of_a_family_are_one_draw_by_their_mean() -> None:

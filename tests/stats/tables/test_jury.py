@@ -436,13 +436,3 @@ def test_differences_say_over_how_many_cases_they_are() -> None:
     one = rows.set_index("kind").loc["best_single"]
     assert (found["n"], found["best_judge"]) == (8, "j")
     assert one["n"] < 8
-
-
-def test_where_all_cases_are_in_one_cluster_nothing_is_chosen() -> None:
-    verdicts, gold, cases = three()
-    rows = jury(verdicts, gold, cases.assign(cluster="one"), resamples=20)
-    kinds = part(rows, "jury").set_index("kind")
-    chosen = kinds.loc[["weighted", "best_single"]]
-    assert chosen["accuracy"].isna().all() and (chosen["n"] == 0).all()
-    assert chosen["reason"].str.contains("no other cluster").all()
-    assert kinds.loc["majority", "accuracy"] == pytest.approx(5 / 8)

@@ -7,7 +7,7 @@ from statsmodels.api import Logit
 
 from mrb_lib.stats.methods.marginal import SAME_EVERYWHERE, SEPARATED
 from mrb_lib.stats.methods.response_traits import length_difference, standardised
-from mrb_lib.stats.tables.models import ALWAYS, CROSSED, FEW_CLUSTERS, NO_VERDICTS, UNSEEN
+from mrb_lib.stats.tables.models import CROSSED, FEW_CLUSTERS, UNSEEN
 from tests.stats.small_tables import cases_of, gold_of, table_of, verdicts_of
 
 N = 90
@@ -93,17 +93,6 @@ def test_levels_are_compared_with_their_mean(world) -> None:
         assert (rows["estimate"] < rows["high"]).all()
 
 
-def test_a_judge_that_is_always_right_has_no_number(world) -> None:
-    choices, gold, cases = world
-    perfect = np.vstack([gold["choice"], gold["choice"]])
-    frame = models(verdicts({**choices, "perfect": perfect}), gold, cases, by="organ")
-    row = only(frame, part="all judges", term="judge", level="perfect")
-    assert row["estimate"].isna().all()
-    assert row["reason"].tolist() == [ALWAYS[1.0]]
-    assert only(frame, part="all judges", term="judge", level="good")["estimate"].notna().all()
-    assert only(frame, part="one judge", judge="perfect")["estimate"].isna().all()
-
-
 def test_a_subfield_that_only_such_judges_judged_has_a_row_with_the_reason(world) -> None:
     choices, gold, cases = world
     right = np.vstack([gold["choice"], gold["choice"]])
@@ -150,23 +139,6 @@ def test_without_subfields_lengths_or_a_second_order(world) -> None:
     assert only(frame, term="order")["estimate"].isna().all()
     assert only(frame, term="order")["reason"].str.startswith("not identified").all()
     assert only(frame, term="gold_first")["estimate"].notna().all()
-
-
-def test_without_gold_there_is_a_reason(world) -> None:
-    choices, gold, cases = world
-    frame = models(verdicts(choices), gold.iloc[:0], cases)
-    assert frame["reason"].tolist() == [NO_VERDICTS]
-    assert (frame["n_excluded"] == N).all()
-
-
-def test_a_level_with_few_cases_has_an_estimate_and_no_interval(world) -> None:
-    choices, gold, cases = world
-    rare = cases.assign(organ=np.where(np.arange(N) < 4, "rare", cases["organ"]))
-    row = only(models(verdicts(choices), gold, rare, by="organ"), part="all judges", term="subfield", level="rare")
-    assert row["n_clusters"].tolist() == [4]
-    assert row["estimate"].notna().all()
-    assert row[["low", "p_value", "marginal_effect_low"]].isna().all(axis=None)
-    assert row["reason"].tolist() == [f"no interval of estimate, marginal_effect: {FEW_CLUSTERS}"]
 
 
 def test_two_judges_that_are_the_same_break_nothing(world) -> None:
@@ -227,16 +199,6 @@ def steady(judges: dict[str, np.ndarray], orders: tuple[str, ...] = ("AB", "BA")
         (name, order): "".join(np.where(right, label, wrong)) for name, right in judges.items() for order in orders
     }
     return models(verdicts_of(shown), gold_of("".join(label)), cases)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_separated_data_have_reasons_and_no_estimates(seed: int) -> None:
-    """Always right where gold is A, which is the longer response: numpy's solver said that a matrix is singular."""
-    generator = np.random.default_rng(seed)
-    rows = steady({name: (np.arange(100) % 2 == 0) | (generator.random(100) < 0.8) for name in "ab"})
-    within = only(rows, part="all judges")
-    assert within["estimate"].isna().all()
-    assert within["reason"].str.contains("no finite estimate|nothing to compare|not identified").all()
 
 
 def test_judges_that_never_contradict_themselves_have_no_interval_of_the_order() -> None:

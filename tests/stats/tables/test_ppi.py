@@ -208,14 +208,6 @@ def test_with_clusters_no_other_lambda_has_less_variance(seed: int) -> None:
         assert (sums**2).sum() * 20 / 19 >= found.helped.error[0] ** 2
 
 
-@pytest.mark.parametrize("labelled", [0, 1])
-def test_without_two_labels_there_is_one_line(labelled: int) -> None:
-    frame = ppi(*benchmark(10, 0.8, labelled))
-    assert len(frame) == 1
-    assert "fewer than two labelled" in frame["reason"].iloc[0]
-    assert TABLES["ppi"].says(frame) == f"There is nothing to show: {frame['reason'].iloc[0]}."
-
-
 def test_the_seed_decides_the_subset() -> None:
     verdicts, gold, cases = benchmark(11, 0.8, 300)
     first, other = (ppi(verdicts, gold, cases, seed=seed) for seed in (1, 2))

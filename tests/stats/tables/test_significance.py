@@ -127,30 +127,6 @@ def test_all_judges_are_compared_on_complete_cases() -> None:
     assert row["statistic"] == pytest.approx(by_judge / (judges - 1) / (rest / (judges - 1) / (cases - 1)))
 
 
-@pytest.mark.parametrize(
-    ("counts", "policy", "reason"),
-    [
-        ({"1": 3}, "official", "one judge only"),
-        ({"11": 3, "00": 2}, "official", "do not differ on any case"),
-        ({"10": 1}, "official", "fewer than two cases"),
-    ],
-)
-def test_an_undefined_omnibus_test_says_why(counts: dict[str, int], policy: str, reason: str) -> None:
-    row = omnibus_of(*of_counts(counts), policy=policy).iloc[0]
-    assert row[["statistic", "df", "p_value"]].isna().all()
-    assert reason in row["reason"]
-
-
-def test_an_undefined_comparison_says_why() -> None:
-    verdicts = verdicts_of({("a", "AB"): "AB--", ("b", "AB"): "--AB", ("c", "AB"): "A--B"})
-    rows = pairs_of(verdicts, gold_of("AAAA"), cases_of(4), **FAST).set_index(["judge_1", "judge_2"])
-    assert rows.loc[("a", "b"), "n"] == 0
-    assert rows.loc[("a", "b"), "reason"] == "no case can be scored"
-    assert "fewer than two clusters" in rows.loc[("a", "c"), "reason"]
-    assert rows[["p_value", "p_adjusted", "low"]].isna().all(axis=None)
-    assert (rows["family"] == 0).all()
-
-
 def clustered(seed: int = 0, judges: int = 3) -> Tables:
     """60 cases in 15 clusters, the last dozen of them in organ "eye", each a cluster of its own there."""
     generator = np.random.default_rng(seed)

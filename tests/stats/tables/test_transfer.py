@@ -80,18 +80,6 @@ def test_the_domain_is_the_first_column_with_several_values() -> None:
         transfer(verdicts, gold, cases[["case_id"]], resamples=0)
 
 
-def test_constant_scores_and_certain_judges() -> None:
-    cases = cases_of(30, dataset=["a", "b", "c"] * 10)
-    gold = gold_of("A" * 30)
-    first = verdicts_of({("j", "AB"): "A" * 30, ("j", "BA"): "B" * 30})
-    summary = transfer(first, gold, cases, resamples=0).query("part == 'summary'").iloc[0]
-    assert np.isnan(summary["p_value"]) and "same score" in summary["reason"]
-    right = verdicts_of({("j", "AB"): "A" * 30})
-    summary = transfer(right, gold, cases, resamples=0).query("part == 'summary'").iloc[0]
-    assert summary["p_value"] == pytest.approx(1, abs=1e-12)
-    assert "binomial" in summary["reason"]
-
-
 def test_a_case_seen_twice_in_one_cluster_is_no_more_evidence() -> None:
     verdicts, gold, cases = example()
     generator = np.random.default_rng(1)
@@ -105,14 +93,6 @@ def test_a_case_seen_twice_in_one_cluster_is_no_more_evidence() -> None:
     assert twice.variance == pytest.approx(once.variance, rel=0.01)
     one = transfer(verdicts, gold, cases, cluster="institution", resamples=0).query("part == 'summary'")
     assert one["p_value"].isna().all() and one["reason"].str.contains("one cluster").all()
-
-
-def test_clusters_in_several_domains_are_named() -> None:
-    verdicts, gold, cases = example()
-    rows = transfer(verdicts, gold, cases.assign(cluster=[0, 1, 2, 3, 4] * 5), resamples=10)
-    assert rows.query("part == 'summary'")["reason"].str.contains("clusters lie in several").all()
-    ranking = rows.query("part == 'ranking'")
-    assert ranking["reason"].str.contains("the p value may be too small").all()
 
 
 def test_undefined_taus_of_permutations_are_left_out() -> None:

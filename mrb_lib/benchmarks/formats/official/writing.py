@@ -8,7 +8,7 @@ benchmark has beyond that is counted in what `write` returns.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.formats.base import writes
-from mrb_lib.benchmarks.formats.official.reading import ALL, DATA, IMAGE, NOTE, ORDER, ORGAN, PREFIX, RENAMED
+from mrb_lib.benchmarks.formats.official.reading import ALL, DATA, IMAGE, NOTE, OFFICIAL, ORDER, ORGAN, PREFIX, RENAMED
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside, is_safe_name, slug
@@ -25,15 +25,14 @@ from mrb_lib.tables.schema import CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTM
 from mrb_lib.tables.validation import Finding, counted
 
 COPIED = ("dataset", "question_type", "image_id", "body_part")
-_OFFICIAL_NAMES = {name: official for official, name in RENAMED.items()}
-_DERIVED = ("images", "organ")
 _IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 _ROWS_A_GROUP = 16
 _FILE = "export"
 RAW, NORMALIZED = "data/benchmark_result_parquet1", "data/benchmark_result_parquet_normalized1"
 _READ_AGAIN = "the reply decides it anew when it is read back"
 _WRITTEN = {"judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "status", "reply"}
-_REPEATED = ("dataset", "modality_type", "question_type", "question")
+_LINE = ("dataset", ORGAN, "question_type", "question", "chosen_answer", "image_id", "body_part")
+"""The keys of a result line between `question_id` and `answer_model`, in their order."""
 
 
 @writes("official", about="the published layout, which the published evaluation script reads", has_verdicts=True)
@@ -74,13 +73,10 @@ def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list[Findi
     labels = _consensus(benchmark, cases, findings)
     _write_pairs(benchmark, cases, out, findings)
     for organ, rows in cases.groupby("organ", sort=True):
-        lines = [
-            json.dumps({"question_id": case_id, "human_answer": labels[case_id]}, ensure_ascii=False) + "\n"
-            for case_id in rows["case_id"]
-            if case_id in labels
-        ]
-        if lines:
-            (out / DATA / f"{organ}.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
+        labelled = [case_id for case_id in rows["case_id"] if case_id in labels]
+        if labelled:
+            lines = [{"question_id": case_id, "human_answer": labels[case_id]} for case_id in labelled]
+            _write_lines(lines, out / DATA / f"{organ}.jsonl")
         else:
             problem = f"no case of {organ} has a label in every dimension, so it has no ground truth file"
             findings.append(Finding("warning", _FILE, None, "choice", problem, "annotate it, or expect no score of it"))
@@ -88,34 +84,37 @@ def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list[Findi
     return findings
 
 
+def _write_lines(lines: Iterable[Mapping[str, object]], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = "".join(json.dumps(line, ensure_ascii=False, default=str) + "\n" for line in lines)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
 def _refuse_unfit(benchmark: Benchmark) -> None:
     meta, columns = benchmark.meta, set(benchmark.cases.columns)
-    absent = [name for name in DIMENSIONS if name not in meta.dimensions]
+    absent = ", ".join(name for name in DIMENSIONS if name not in meta.dimensions)
     organs = list(benchmark.cases["organ"].dropna().unique()) if "organ" in columns else []
     unfit = [organ for organ in organs if not re.fullmatch(r"\w[\w-]{0,99}", organ) or organ in (ALL, "parquet")]
     taken = ({IMAGE, ORGAN, ORDER, *RENAMED} - {"question"}) & columns
-    fault = ""
-    if not meta.is_preference:
-        fault = f"its labels are {', '.join(meta.categories)}, and the official layout holds preferences only"
-    elif absent:
-        fault = f"has no dimension {', '.join(absent)}, and the official layout needs all six"
-    elif not organs:
-        fault = "no case has an organ, and the official layout files cases by organ"
-    elif unfit:
-        fault = f"the organ {unfit[0]!r} cannot name a file"
-    elif taken:
-        fault = f"the official layout itself uses the name of the column {min(taken)}"
-    if fault:
-        raise InputError(f"benchmark {meta.name}: {fault}; export it as table.")
+    labels = ", ".join(meta.categories)
+    for is_unfit, fault in (
+        (not meta.is_preference, f"its labels are {labels}, and the official layout holds preferences only"),
+        (absent, f"has no dimension {absent}, and the official layout needs all six"),
+        (not organs, "no case has an organ, and the official layout files cases by organ"),
+        (unfit, f"the organ {next(iter(unfit), '')!r} cannot name a file"),
+        (taken, f"the official layout itself uses the name of the column {min(taken, default='')}"),
+    ):
+        if is_unfit:
+            raise InputError(f"benchmark {meta.name}: {fault}; export it as table.")
 
 
 def _expressible(cases: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
     homeless = cases["organ"].isna()
-    has_several = cases["images"].map(len) > 1
+    several = ~homeless & (cases["images"].map(len) > 1)
     findings += counted(int(homeless.sum()), "warning", _FILE, "cases have no organ", "they are left out", "organ")
-    lost = int((has_several & ~homeless).sum())
-    findings += counted(lost, "warning", _FILE, "cases have several images", "they are left out", "images")
-    kept = cases[~homeless & ~has_several]
+    problem = "cases have several images"
+    findings += counted(int(several.sum()), "warning", _FILE, problem, "they are left out", "images")
+    kept = cases[~homeless & ~several]
     if kept.empty:
         raise InputError("cases: none has an organ and at most one image; export the benchmark as table.")
     return kept
@@ -131,20 +130,18 @@ def _consensus(benchmark: Benchmark, cases: pd.DataFrame, findings: list[Finding
     findings += counted(len(beyond), "warning", _FILE, "dimensions are not in the layout", f"left out: {beyond}")
     label = gold(benchmark)
     label = label[label["dimension"].isin(list(DIMENSIONS)) & label["case_id"].isin(cases["case_id"])]
-    decided = label.dropna(subset=["choice"])
-    complete = decided.groupby("case_id")["dimension"].transform("size") == len(DIMENSIONS)
+    labels = label.pivot(index="case_id", columns="dimension", values="choice").reindex(columns=list(DIMENSIONS))
+    complete = labels.dropna()
     undecided = int(label.loc[label["choice"].isna(), "case_id"].nunique())
-    unlabelled = len(cases) - int(complete.sum()) // len(DIMENSIONS)
     problem = f"cases lack a label in some dimension ({undecided:,} of them for want of a majority)"
-    findings += counted(unlabelled, "warning", _FILE, problem, "they are written without ground truth", "choice")
-    lost = int((~complete).sum())
-    findings += counted(lost, "warning", _FILE, "labels of such cases are not written", "export as table to keep them")
-    written = decided[complete]
-    ties = int((written["choice"] == "tie").sum())
+    unlabelled, cure = len(cases) - len(complete), "they are written without ground truth"
+    findings += counted(unlabelled, "warning", _FILE, problem, cure, "choice")
+    lost, cure = int(labels.notna().to_numpy().sum()) - complete.size, "export as table to keep them"
+    findings += counted(lost, "warning", _FILE, "labels of such cases are not written", cure, "choice")
     cure = "the published prompt offers no tie, so its judges count as wrong there"
+    ties = int((complete == "tie").to_numpy().sum())
     findings += counted(ties, "warning", _FILE, "labels are ties", cure, "choice")
-    labels = written.pivot(index="case_id", columns="dimension", values="choice").reindex(columns=list(DIMENSIONS))
-    return labels.to_dict("index")
+    return complete.to_dict("index")
 
 
 def _write_pairs(benchmark: Benchmark, cases: pd.DataFrame, out: Path, findings: list[Finding]) -> None:
@@ -174,14 +171,11 @@ def _write_pairs(benchmark: Benchmark, cases: pd.DataFrame, out: Path, findings:
 
 def _pairs_table(cases: pd.DataFrame) -> pa.Table:
     """The columns of the parquet files without the image, the layout's own first."""
-    frame = pd.DataFrame({official: cases[name] for name, official in _OFFICIAL_NAMES.items()})
-    frame[ORGAN] = cases["organ"]
-    for name in COPIED:
-        frame[name] = cases[name] if name in cases.columns else pd.Series(None, index=cases.index, dtype="str")
-    for name in cases.columns:
-        if name not in _OFFICIAL_NAMES and name not in _DERIVED and name not in frame.columns:
-            frame[name] = cases[name]
-    if "department" in frame.columns and frame["department"].equals(cases["organ"].map(ORGAN_DEPARTMENT).astype("str")):
+    first = [*OFFICIAL, "organ", *COPIED]
+    others = [name for name in cases.columns if name not in (*first, "images")]
+    frame = cases.reindex(columns=[*first, *others]).rename(columns={**OFFICIAL, "organ": ORGAN})
+    frame = frame.astype({name: "str" for name in COPIED if name not in cases.columns})
+    if "department" in frame and frame["department"].equals(cases["organ"].map(ORGAN_DEPARTMENT).astype("str")):
         frame = frame.drop(columns="department")
     if not cases["organ"].is_monotonic_increasing:
         frame[ORDER] = range(len(frame))
@@ -197,12 +191,9 @@ def _metadata(benchmark: Benchmark, cases: pd.DataFrame, schema: pa.Schema) -> d
     """The Hub's description of the columns, by which `datasets` decodes the image, and our own note."""
     flat = [field for field in schema if not pa.types.is_nested(field.type)]
     features: dict[str, object] = {field.name: {"dtype": str(field.type), "_type": "Value"} for field in flat}
-
-    features[IMAGE] = {"_type": "Image"}
-    meta = benchmark.meta
+    hub = {"info": {"features": features | {IMAGE: {"_type": "Image"}}}}
     texts = ("name", "kind", "description", "source", "licence", "citation", "revision")
-    note = {"meta": {name: getattr(meta, name) for name in texts}, "columns": list(cases.columns)}
-    hub = {"info": {"features": features}}
+    note = {"meta": {name: getattr(benchmark.meta, name) for name in texts}, "columns": list(cases.columns)}
     return {b"huggingface": json.dumps(hub).encode(), NOTE: json.dumps(note, ensure_ascii=False).encode()}
 
 
@@ -223,15 +214,14 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
     rows = _selected(verdicts, cases, findings)
     lost = sorted(str(name) for name in rows.columns if name not in _WRITTEN and rows[name].notna().any())
     findings += counted(len(lost), "info", _FILE, f"columns cannot be written: {', '.join(lost)}", "export as table")
-    frame = cases.assign(modality_type=cases["organ"]).reindex(columns=["case_id", *_REPEATED, "image_id", "body_part"])
+    frame = cases.assign(**{ORGAN: cases["organ"]}).reindex(columns=["case_id", *_LINE])
     shown = frame.astype(object).where(frame.notna(), None).set_index("case_id").to_dict("index")
-    replaced = 0
-    files: dict[str, list[dict[str, object]]] = defaultdict(list)
-    place = dict(zip(cases["case_id"], range(len(cases)), strict=True))
-    ordered = rows.iloc[rows["case_id"].map(place).argsort(kind="stable")]
+    place = {case_id: i for i, case_id in enumerate(shown)}
+    rows = rows.sort_values("case_id", key=lambda ids: ids.map(place), kind="stable")
     names = {judge: _file_name(str(judge), findings) for judge in rows["judge"].unique()}
-    for (judge, case_id), of_case in ordered.groupby(["judge", "case_id"], sort=False):
-        name = names[judge]
+    replaced = 0
+    files: dict[str, list[Mapping[str, object]]] = defaultdict(list)
+    for (judge, case_id), of_case in rows.groupby(["judge", "case_id"], sort=False):
         chosen = of_case.dropna(subset="choice").set_index("dimension")["choice"].to_dict()
         choices = {dimension: chosen[dimension] for dimension in DIMENSIONS if dimension in chosen}
         replies = list(of_case["reply"].unique()) if "reply" in of_case else []
@@ -239,28 +229,19 @@ def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findi
         if choices and reply in (None, SIMULATED):  # a drawn verdict has no reply that could be read back
             reply = json.dumps({**choices, "reason": SIMULATED} if reply else choices)
             replaced += 1
-        case = shown[case_id]
-        line: dict[str, object] = {
-            "question_id": case_id,
-            **{column: case[column] for column in _REPEATED},
-            "chosen_answer": reply,
-            "image_id": case["image_id"],
-            "body_part": case["body_part"],
-            "answer_model": judge,
-        }
-        organ = case["modality_type"]
-        files[f"{RAW}/{ALL}/{PREFIX}{name}.jsonl"].append(line)
-        files[f"{RAW}/{organ}/{PREFIX}{name}.jsonl"].append(line)
-        files[f"{NORMALIZED}/{organ}/{PREFIX}{name}.jsonl"] += [line | {"chosen_answer": choices}] if choices else []
+        line = {str(key): value for key, value in shown[case_id].items()}
+        line = {"question_id": case_id, **line, "chosen_answer": reply, "answer_model": judge}
+        organ, name = line[ORGAN], f"{PREFIX}{names[judge]}.jsonl"
+        files[f"{RAW}/{ALL}/{name}"].append(line)
+        files[f"{RAW}/{organ}/{name}"].append(line)
+        if choices:
+            files[f"{NORMALIZED}/{organ}/{name}"].append(line | {"chosen_answer": choices})
     cure = "its choices are written as JSON"
     findings += counted(replaced, "info", _FILE, "cases have no single reply of a judge", cure, "reply")
     for file, lines in files.items():
-        path = inside(out, file)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists():
+        if (path := inside(out, file)).exists():
             raise InputError(f"{path}: two judges would share this file; rename one of them.")
-        text = "".join(json.dumps(line, ensure_ascii=False, default=str) + "\n" for line in lines)
-        path.write_text(text, encoding="utf-8", newline="\n")
+        _write_lines(lines, path)
 
 
 def _selected(verdicts: pd.DataFrame, cases: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:

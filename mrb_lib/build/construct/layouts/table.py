@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mrb_lib.benchmarks.benchmark import read_table
-from mrb_lib.benchmarks.formats import SourceRow, read_csv, read_json_array, read_jsonl
-from mrb_lib.benchmarks.formats.cells import read_workbook, renamed_columns
+import pyarrow as pa
+
+from mrb_lib.benchmarks.benchmark import open_parquet
+from mrb_lib.benchmarks.formats import SourceRow, column_map, read_rows
 from mrb_lib.build.construct.layouts.base import (
     SourceImage,
     SourceItem,
@@ -29,6 +30,7 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.names import spelling_key
 
 SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl", ".json", ".parquet")
+_BATCH = 64
 _NAMES = ("items", "questions", "cases")
 _STATED = (*(name for name in ABOUT if name not in ("source", "cluster")), "body_part")
 
@@ -63,53 +65,51 @@ def _table(src: Path) -> Path:
 
 
 def rows_of(path: Path) -> Iterator[SourceRow]:
-    """The rows of a table in any of `SUFFIXES`, with the names that `--map` gives their columns."""
-    suffix = path.suffix.lower()
-    if suffix == ".jsonl":
-        yield from read_jsonl(path)
-    elif suffix == ".json":
-        yield from read_json_array(path)
-    else:
-        if suffix in (".csv", ".tsv"):
-            frame = read_csv(path)
-        else:
-            sheets = read_workbook(path, []) if suffix == ".xlsx" else {}
-            frame = renamed_columns(next(iter(sheets.values())).frame if sheets else read_table(path), path)
-        names = list(frame.columns)
-        for number, cells in enumerate(frame.itertuples(index=False, name=None), start=1):
-            yield SourceRow(str(path), f"row {number}", dict(zip(names, cells, strict=True)))
+    """The rows of a table, with the names that `--map` gives their columns; of a parquet file, some at a time."""
+    if path.suffix.lower() != ".parquet":
+        yield from read_rows(path, decimal_points=True)
+        return
+    try:
+        source = open_parquet(path)
+        renames = column_map().of(source.schema_arrow.names, path)
+        records = (record for batch in source.iter_batches(batch_size=_BATCH) for record in batch.to_pylist())
+        for number, record in enumerate(records, start=1):
+            yield SourceRow(str(path), f"row {number}", record).under(renames)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); restore it from its source.") from error
 
 
-def item_of(
-    row: SourceRow,
-    src: Path,
-    folders: Sequence[Path],
-    about: Mapping[str, str | None],
-    *,
-    pictures: tuple[SourceImage, ...] | None = None,
-) -> SourceItem:
+def item_of(row: SourceRow, src: Path, folders: Sequence[Path], about: Mapping[str, str | None]) -> SourceItem:
     """The item of a row of our own columns.
 
     Parameters
     ----------
-    folders : where its images are looked for
+    folders : where its images are looked for, unless the row holds them itself
     about : what holds unless the row says otherwise
-    pictures : its images, where the row holds them itself
     """
     spelled = {spelling_key(str(name)).replace(" ", "_"): value for name, value in row.values.items()}
     row = replace(row, values={**spelled, **row.values})
-    if pictures is None:
-        names = texts_of(row, "images", "image", "file_name") or ()
-        pictures = tuple(image for name in names for image in _images(folders, name))
+    names = texts_of(row, "images", "image", "file_name") or ()
     stated = {name: text_of(row, name) for name in (*_STATED, "cluster")}
     return SourceItem(
         location(row, src),
-        pictures,
+        _pictures(row) or tuple(image for name in names for image in _images(folders, name)),
         text_of(row, "question"),
         text_of(row, "reference", "answer", literal=True),
         texts_of(row, "choices", "options"),
         text_of(row, "item_id"),
         {**about, **{name: value for name, value in stated.items() if value is not None}},
+    )
+
+
+def _pictures(row: SourceRow) -> tuple[SourceImage, ...]:
+    """The images that a row holds as the library `datasets` stores them; none where it names files."""
+    value = row.values.get("image") or row.values.get("images")
+    cells = [cell if isinstance(cell, dict) else {} for cell in (value if isinstance(value, list) else [value])]
+    if not all(isinstance(cell.get("bytes"), bytes) for cell in cells):
+        return ()
+    return tuple(
+        SourceImage(str(cell.get("path") or f"image of {row.location}"), content=cell["bytes"]) for cell in cells
     )
 
 

@@ -62,7 +62,7 @@ def candidates(
 
     Notes
     -----
-    Validated in `tests/build/construct/pairing/test_candidates.py`.
+    Validated in `tests/build/construct/pairing/test_balance.py`.
     """
     unknown = sorted(set(exclude) - set(RULES))
     if unknown:

@@ -12,13 +12,12 @@ import tomli_w
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.case_digests import case_digests, image_digests
-from mrb_lib.benchmarks.formats import counted
 from mrb_lib.benchmarks.images.dicom import is_dicom
 from mrb_lib.benchmarks.images.pictures import open_image, png, raster
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
 from mrb_lib.tables.schema import SIMULATED
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 from mrb_lib.verdicts.training import cases_digest
 
 IMAGES: Final = "images_file_names"

@@ -189,19 +189,6 @@ def test_what_cannot_be_told_is_null_with_its_reason() -> None:
     assert (nobody["n"] == 0).all()
 
 
-def test_log_odds_that_are_all_but_infinite_are_no_estimate() -> None:
-    """The judge chooses the longer response, and errs only where both are as good as equally long."""
-    generator, n = np.random.default_rng(1), 400
-    lengths = generator.integers(20, 200, (2, n))
-    cases = cases_of(n).assign(response_a=["x" * k for k in lengths[0]], response_b=["y" * k for k in lengths[1]])
-    longer = np.log(lengths[0] / lengths[1]) + generator.normal(0, 0.01, n) > 0
-    said = {("j", "AB"): "".join(np.where(longer, "A", "B"))}
-    row = pick(bias(verdicts_of(said), gold_of("".join(generator.choice(list("AB"), n))), cases), "length")
-    assert row[["association", "association_low", "association_high"]].isna().all()
-    assert "decides all or nearly all choices" in row["reason"]
-    assert row["excess_choice"] > 0.3
-
-
 def test_a_judge_that_wrote_few_of_the_responses_is_not_said_to_have_written_none() -> None:
     generator = np.random.default_rng(2)
     n = 80
