@@ -121,8 +121,9 @@ def _listed(answer: str) -> list[object] | None:
 class _CriterionForms(FormReader):
     """Reads the forms of all kinds, and lines that number the criteria."""
 
-    def _lines(self, text: str) -> list[Statement]:
-        return [*super()._lines(text), *self._numbered(text)]
+    def _add_lines(self, text: str, out: list[Statement]) -> None:
+        super()._add_lines(text, out)
+        out += self._numbered(text)
 
     def _numbered(self, text: str) -> Iterator[Statement]:
         """Yield the criteria that lines number, each with its decision, on the line or on one that follows."""

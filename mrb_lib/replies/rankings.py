@@ -227,8 +227,8 @@ class _RankForms(FormReader):
 
     reader: _RankReader
 
-    def _lines(self, text: str) -> list[Statement]:
-        """Return the rankings in a text that is no JSON: under a heading, in a row, or of the only dimension."""
+    def _add_lines(self, text: str, out: list[Statement]) -> None:
+        """Add the rankings in a text that is no JSON: under a heading, in a row, or of the only dimension."""
         text = re.sub(r"[*`]+|^[ \t]*#+[ \t]+|(?<=\[\[[A-Z])\]\]|\[\[(?=[A-Z]\]\])", "", text, flags=re.MULTILINE)
         header = next((cells for line in text.split("\n") if (cells := self._header(line))), [])
         names = self.names.pattern.finditer(text) if self.names.pattern is not None else ()
@@ -239,13 +239,11 @@ class _RankForms(FormReader):
             sections.append((self.names.role(head.group())[1], text[separator.end() : stop], True))
         if ranks := re.search(r"(?im)^\W{0,9}rank(?:ing)?\s*\|(.*)$", text):
             sections.append((self.names.only, ranks[1], True))
-        out = []
         for name, section, headed in sections:
             row = self._of_row(section.split("\n")[0], header) if headed else None
             chain = row or self.reader.last(section, headed=headed)
             if name is not None:
                 out.append(Statement({name: chain}))
-        return out
 
     def _header(self, line: str) -> list[str]:
         """Return the last cells of a row that name each response once, or the ranks from 1; empty for other rows."""
