@@ -255,6 +255,8 @@ def _reply(body: Mapping[str, object], received: Received, server: Address) -> C
     is_cut_off = bool(_CUT_OFF.search(finish))
     if finish and not (filtered or is_cut_off or _COMPLETE.search(finish)):
         return Fault(f"finish_reason {printable(clean(finish))!r}: the reply is not complete", may_cost=True)
+    if body.get("done") is False:
+        return Fault("the stream ends early: the reply is not complete", may_cost=True)
     text, refusal, thought = _texts(_message(choice))
     if refusal or filtered:
         text = text or refusal or f"[no text, finish_reason {filtered}]"
@@ -266,8 +268,8 @@ def _reply(body: Mapping[str, object], received: Received, server: Address) -> C
         refused=bool(refusal or filtered),
         cut_off=is_cut_off,
         tokens=tokens if clean(spelled) == spelled else (),
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
+        prompt_tokens=_count(usage.get("prompt_tokens", usage.get("input_tokens"))),
+        completion_tokens=_count(usage.get("completion_tokens", usage.get("output_tokens"))),
         cached_tokens=sum(_count(value) or 0 for key, value in _leaves(usage) if re.search("cache(?!_miss)", key)),
         latency_s=received.latency_s,
     )
@@ -292,7 +294,10 @@ def _texts(message: Mapping[str, object]) -> tuple[str, str, str]:
     content = message.get("content")
     parts = [mapping_of(part) or {"text": part} for part in _list(content)]
     thought = next((found for name in _REASONING if (found := text_of(message.get(name)))), "")
-    thought = thought or "".join(text_of(part.get("thinking")) for part in parts)
+    thought = thought or "".join(
+        text_of(part if part.get("thought") is True else part.get("thinking")) for part in parts
+    )
+    parts = [part for part in parts if part.get("thought") is not True]
     refusal = text_of(message.get("refusal")) or "".join(text_of(part.get("refusal")) for part in parts)
     listed = [*_list(message.get("tool_calls")), message.get("function_call"), *parts]
     calls = [mapping_of(mapping_of(call).get("function")) or mapping_of(call) for call in listed]

@@ -78,6 +78,7 @@ BLOCKED = {"prompt_filter_results": [{"content_filter_results": {"violence": {"f
     [
         message(VERDICT, finish="FinishReason.STOP"),
         message(VERDICT, finish=""),
+        choice([{"text": "Response A is better.", "thought": True}, {"text": VERDICT}]),
         choice([{"type": "text", "text": VERDICT}]),
         choice({"type": "text", "text": VERDICT}),
         choice([VERDICT[:9], VERDICT[9:]]),
@@ -231,6 +232,7 @@ def test_what_no_other_request_would_fare_better_with_stops_the_judge_and_what_i
         (Response(json.dumps(message(VERDICT).body).encode()[:-9]), "cut off or not JSON"),
         (Response(json.dumps(message(VERDICT).body).encode() + b'\n{"error": "upstream died"}'), "upstream died"),
         (choice(NESTED), "cut off or not JSON"),
+        (Response(b'{"message": {"content": "{\\"accuracy\\": \\"B\\""}, "done": false}\n'), "the stream ends early"),
     ],
 )
 def test_a_failed_attempt_is_repeated_then_told_and_half_a_reply_is_no_verdict(
