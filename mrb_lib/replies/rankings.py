@@ -38,7 +38,7 @@ _HEADING: Final = re.compile(
     r"[^:=\n]{0,50}[:=]|\brank(?:ing)?(?: them| the responses)?(?: as)?(?= ))\s*"
 )
 _BACKWARDS: Final = re.compile(r"(?i)\bworst\b[^\n]{0,20}\bto\b[^\n]{0,12}\bbest\b|\bworst first\b")
-_DENIED: Final = re.compile(r"(?i)\b(?:not|never)\b|n't\b|\bor\Z")
+_DENIED: Final = re.compile(r"(?i)\b(?:not|never|cannot|unable|refuse)\b|n't\b|\bor\Z")
 _SCORES: Final = re.compile(r"(?i)\b(?:scores?|ratings?|points)\b")
 _RANKS: Final = re.compile(r"(?i)\brank|\bbest\b|\border\b|\d(?:st|nd)\b")
 _KEYS: Final = word_set("ranking rankings rank ranks order ranked list")
@@ -178,7 +178,7 @@ class _RankReader(ValueReader):
             body = (line[heading.end() :] if heading else line).split(". ")[0].strip(' \t.,;|"{}')
             groups = self._listed(body) if heading or (headed and i == 0) or self.n > 2 else None
             at += len(line) + 1
-            if groups is not None and "|" not in body:
+            if groups is not None and "|" not in body and not (heading and _DENIED.search(line[: heading.start()])):
                 yield at, self.chain(groups[::-1] if backwards else groups)
         numbered = [] if backwards else list(_NUMBERED.finditer(text))
         letters = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")

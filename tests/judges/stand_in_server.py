@@ -1,7 +1,8 @@
 """An OpenAI-compatible server for tests, started as a command: stand_in_server.py BEHAVIOUR NOTES MODEL PORT [MORE...].
 
 It writes its process id and that of a child, which ignores being asked to end, to the file NOTES, with all arguments.
-BEHAVIOUR is "answers", "dies" at the start, "hangs" before it listens, or "breaks" at the third request.
+BEHAVIOUR is "answers", also with another list of models ("lists names", "lists no names"), "dies" at the start,
+"hangs" before it listens, or "breaks" at the third request.
 """
 
 import json
@@ -24,7 +25,9 @@ class Handler(BaseHTTPRequestHandler):
     n_asked = 0
 
     def do_GET(self) -> None:
-        pages = {"/v1/models": {"data": [{"id": f"served/{self.model}"}]}, "/version": {"version": "9.8.7"}}
+        listed = {"lists names": f"served/{self.model}", "lists no names": {"object": "model"}}
+        models = [listed.get(self.behaviour, {"id": f"served/{self.model}"})]
+        pages = {"/v1/models": {"data": models}, "/version": {"version": "9.8.7"}}
         self.reply(pages.get(self.path, {}))
 
     def do_POST(self) -> None:
@@ -41,7 +44,7 @@ class Handler(BaseHTTPRequestHandler):
         content = "A" if asked.get("max_tokens") == 1 else json.dumps(dict.fromkeys(names, "B"))
         choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
         choice["logprobs"] = {"content": [token]} if content == "A" else None
-        is_ours = asked["model"] == f"served/{self.model}"
+        is_ours = asked["model"] == f"served/{self.model}" or self.behaviour == "lists no names"
         usage = {"prompt_tokens": 2000, "completion_tokens": 1}
         self.reply({"choices": [choice], "usage": usage} if is_ours else {"error": {"message": "no such model"}})
 

@@ -2,7 +2,7 @@
 
 | outcome | the server sends | verdicts and run | the user reads |
 | --- | --- | --- | --- |
-| reply | text, parts, arguments of tool calls, an event stream or lines of JSON unasked for | as the text reads | |
+| reply | text, parts, tool calls, a stream or lines of JSON unasked for, other hosts' forms | as the text reads | |
 | refused | a filter's finish reason (`SAFETY`) or error, a `refusal`, a blocked prompt | `refused` | the words |
 | account | `insufficient_quota`, a billing limit, any 402, a closed account | judge stops | what to top up |
 | daily | a limit per day that states no wait | judge stops | what to top up |
@@ -277,22 +277,39 @@ def _reply(body: Mapping[str, object], received: Received, server: Address) -> C
 
 def _choice(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return the first choice if it holds a message, an error or a reason; a bare message counts as one."""
-    first = mapping_of(next(iter(_list(body.get("choices"))), None))
+    first = _first(body)
+    if isinstance(body.get("output"), list):  # of the Responses protocol
+        items = [mapping_of(item) for item in _list(body["output"])]
+        parts = [
+            part for item in items if item.get("type") != "reasoning" for part in _list(item.get("content")) or [item]
+        ]
+        reason = mapping_of(body.get("incomplete_details")).get("reason") or body.get("status")
+        first = {"message": {"content": parts}, "finish_reason": reason, "error": body.get("error")}
     if not first and ("content" in body or isinstance(body.get("message"), dict)):
         first = {**body, "message": mapping_of(body.get("message")) or body}
     return first if any(first.get(name) for name in ("message", "text", "error", *_REASONS)) else {}
 
 
+def _first(body: Mapping[str, object]) -> Mapping[str, object]:
+    return mapping_of(next(iter(_list(body.get("choices") or body.get("candidates"))), None))
+
+
+def _parts(message: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """Return the parts of a message, which hosts call content, parts (Gemini) or text (an event of Anthropic's)."""
+    content = message.get("content") or message.get("parts") or message.get("text")
+    return [mapping_of(part) or {"text": part} for part in _list(content)]
+
+
 def _message(choice: Mapping[str, object]) -> Mapping[str, object]:
     """Return the message of a choice, or the part of it that an event holds; of a mere text, one of that text."""
-    members = (mapping_of(choice.get(name)) for name in ("delta", "message"))
+    members = (mapping_of(choice.get(name)) for name in ("delta", "message", "content"))
     return next(filter(None, members), {"content": choice.get("text")})
 
 
 def _texts(message: Mapping[str, object]) -> tuple[str, str, str]:
     """Return the text of a message with the arguments of its tool calls, its refusal, and the thought before it."""
     content = message.get("content")
-    parts = [mapping_of(part) or {"text": part} for part in _list(content)]
+    parts = _parts(message)
     thought = next((found for name in _REASONING if (found := text_of(message.get(name)))), "")
     thought = thought or "".join(
         text_of(part if part.get("thought") is True else part.get("thinking")) for part in parts
@@ -336,15 +353,23 @@ def _joined(events: Sequence[object]) -> object:
     logprobs: list[object] = []
     for event in map(mapping_of, events):
         whole |= {name: value for name, value in event.items() if value}
-        part = _choice(event) or mapping_of(next(iter(_list(event.get("choices"))), None))
-        choice |= {name: value for name, value in part.items() if value is not None}
+        part = _choice(event) or _first(event) or event
         delta = _message(part)
+        choice |= {name: value for name, value in [*part.items(), *delta.items()] if value is not None}
         for name in ("content", "refusal", *_REASONING):
-            message[name] = message.get(name, "") + text_of(delta.get(name))
+            said = (
+                [one for one in _parts(delta) if one.get("thought") is not True]
+                if name == "content"
+                else delta.get(name)
+            )
+            message[name] = message.get(name, "") + text_of(said)
         for call in map(mapping_of, _list(delta.get("tool_calls"))):
             place = str(call.get("index", 0))
             arguments[place] = arguments.get(place, "") + _argument(mapping_of(call.get("function")).get("arguments"))
         logprobs += _list(mapping_of(part.get("logprobs")).get("content"))
+    last = mapping_of(whole.get("response"))  # of the Responses protocol, whose last event repeats all
+    if last and last.get("status") != "in_progress":
+        return last
     if not any(whole.get(name) for name in ("done", "error")) and not any(map(choice.get, ("error", *_REASONS))):
         raise ValueError("the stream ends early")
     calls = [{"arguments": value} for value in arguments.values()]
