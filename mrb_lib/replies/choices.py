@@ -49,14 +49,16 @@ _ADVERB: Final = (
 _YET: Final = r"\b(?:but|yet|however|although|though|while)\b"
 _IN_PART: Final = tuple(
     re.compile(
-        rf"(?i)\b(?:{one} \w+|clearer|(?:{first}) (?:in|at|on)\b)[^.;]{{0,80}}?{_YET},? "
-        rf"(?:(?:it|this) )?(?:(?:is|was) )?{_ADVERB}(?:{other}|{then})\b"
+        rf"(?i)\b(?:{one} \w+|clearer|(?:{first}) (?:in|at|on)\b)[^.;]{{0,80}}?(?:{_YET},? (?:(?:it|this) )?"
+        r"|, (?:it|this) )"
+        rf"(?:(?:is|was) )?{_ADVERB}(?:{other}|{then})\b"
     )
     for one, first, other, then in (
         ("more", "better|superior|stronger", "less", "worse|inferior|weaker"),
         ("less", "worse|inferior|weaker", "more", "clearer|better|superior|stronger"),
     )
 )
+_CONCEDED: Final = re.compile(r"(?<=\S),? (?:even )?(?:although|though) ")
 _LETTER: Final = r"(?<![\w'&./-])"
 _STATES: Final = re.compile(
     rf"{_LETTER}(?P<is>[AB]) {_ADVERB}(?:is|was|seems|performs|does|provides|gives|has) {_ADVERB}{_BETTER}\b"
@@ -146,7 +148,7 @@ class ChoiceReader(ValueReader):
                 return corrected[-1]
             if _UNDONE.match(rest) or _names_rival(rest, begins[1]):
                 return None
-            if _is_in_part(line):
+            if _is_in_part(line) and not _COMPARED.search(re.split(_YET, line)[0]):
                 return None
             return begins[1] if _REASON.match(rest) else _sentence_choice(line)
         if settled := _SETTLED.search(line):
@@ -166,7 +168,7 @@ class ChoiceReader(ValueReader):
         is_overall = re.match(r"(?i)(?:on|in|for|in terms of|regarding)?\s?overall,", text) is not None
         for sentence in [] if _WAVERS.search(text) else _SENTENCE.split(text):
             is_in_part = _is_in_part(sentence)
-            clauses = re.split(f",? {_YET}", sentence) if is_in_part else _TOPIC.split(sentence)
+            clauses = re.split(f",? {_YET}|, (?=it |this )", sentence) if is_in_part else _TOPIC.split(sentence)
             for clause in clauses[-1:] if is_overall and names.overall is not None else clauses:
                 about = names.named_in(clause)
                 if len(about) > 1 and re.match(r"(?i)overall\W", clause.lstrip()):
@@ -208,7 +210,13 @@ def _is_in_part(sentence: str) -> bool:
 
 
 def _sentence_choice(text: str) -> str | None:
-    """Return the choice that a sentence settles on; None where it is negated, asked, conditional or of others."""
+    """Return the choice that a sentence settles on; None where it concedes one to the other response."""
+    said = {choice for part in _CONCEDED.split(text) if (choice := _settled(part)) is not None}
+    return said.pop() if len(said) == 1 else None
+
+
+def _settled(text: str) -> str | None:
+    """Return the last choice of a sentence that concedes nothing; None where it is negated or of others."""
     said: list[str] = []
     if _WAVERS.search(text):
         return None

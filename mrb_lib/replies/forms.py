@@ -47,6 +47,9 @@ _TAKES_BACK: Final = re.compile(
 )
 _REASON: Final = re.compile(r"(?<=\w)(?:[,;:]|\((?!\w\)))|\.\s|\bbecause\b|\bsince\b|\s-\s")
 _CLAUSE: Final = re.compile(r"(?i)\b(?:is|was|are|better|wins)\b(?! (?:a |the )?(?:tie|draw|same))")
+_REMARK: Final = re.compile(
+    r"(?i)(?:note|nb|p\.?s|remark|caveat|comment|reason\w*|rationale|explanation|justification|however|disclaimer)\b"
+)
 _TAG: Final = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_ -]{0,40}?)\s?/?>")
 _HTML: Final = {
     **dict.fromkeys(("td", "th"), "|"),
@@ -310,7 +313,7 @@ class FormReader:
         out: set[int] = set()
         for i in [*filled, -1]:
             line = "" if i < 0 else lines[i]
-            body = re.sub(r"^[\s>]*(?:[-+*\u2022]\s+)?(?:\(?\d{1,2}[.):]\s*)?", "", line)
+            body = re.sub(r"^[\s>]*(?:#{1,6}\s*)?(?:[-+*\u2022]\s+)?(?:\(?\d{1,2}[.):]\s*)?", "", line)
             head = body.split(":")[0]
             stated = self._read(head) if len(head) <= 60 and _is_alone(head) else None
             is_apart = len(run) > 1 and i == filled[-1] and not lines[i - 1].strip()
@@ -400,7 +403,12 @@ def _joined(parts: Sequence[Statement]) -> list[Statement]:
 def _is_alone(line: str) -> bool:
     """Return True where a line may be a value by itself, perhaps with its reason: no sentence, no heading."""
     stated = _REASON.split(line)[0]
-    return not line.endswith(":") and _CLAUSE.search(stated) is None and len(stated.split()) <= _MOST_WORDS
+    return (
+        not line.endswith(":")
+        and not _REMARK.match(line)
+        and _CLAUSE.search(stated) is None
+        and len(stated.split()) <= _MOST_WORDS
+    )
 
 
 def last_verdict(statements: Sequence[Statement], dimensions: Sequence[str]) -> dict[str, str]:
