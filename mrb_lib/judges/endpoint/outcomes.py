@@ -212,7 +212,7 @@ def _error_within(body: Mapping[str, object]) -> object:
     """Return the error in a body of status 200; None where it holds a reply."""
     choice = _choice(body)
     wrong = next((each for each in (body.get("error"), choice.get("error")) if any(v for _, v in _leaves(each))), None)
-    return wrong if choice or wrong is not None else body
+    return body if wrong is True or not (choice or wrong is not None) else wrong
 
 
 def _error(received: Received, data: object, server: Address, model: str) -> Failure | Fault:
@@ -403,7 +403,8 @@ def cut_prompt(reply: ChatReply, text: str) -> Failure | None:
 def error_message(data: object) -> str:
     """Return the message of an error, from the JSON of a body."""
     while isinstance(data, dict | list):
-        inner = next(iter(data), None) if isinstance(data, list) else next(filter(None, map(data.get, _MESSAGES)), None)
+        found = data if isinstance(data, list) else [one for one in map(data.get, _MESSAGES) if one and one is not True]
+        inner = next(iter(found), None)
         if inner is None or (isinstance(data, list) and not isinstance(inner, dict)):
             break
         data = inner

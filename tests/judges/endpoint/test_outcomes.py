@@ -250,6 +250,7 @@ def test_what_no_other_request_would_fare_better_with_stops_the_judge_and_what_i
         (message(VERDICT, finish="abort"), "finish_reason 'abort'"),
         (message(VERDICT, finish="MALFORMED_FUNCTION_CALL"), "MALFORMED_FUNCTION_CALL"),
         (body(choices=[]), "HTTP 200"),
+        (body(error=True, message="no GPU is free"), "no GPU is free"),
         (events({"content": VERDICT}, done=False), "cut off or not JSON"),
         (native_events(*ANTHROPIC_EVENTS[:-1]), "cut off or not JSON"),
         (native_events(*RESPONSES_EVENTS[:-1]), "cut off or not JSON"),
