@@ -153,12 +153,8 @@ class _CriterionForms(FormReader):
 def _may_begin(before: str) -> bool:
     """Return True where a bare number after this text may be a criterion's: at the start or after a decision."""
     before = before.strip(" -+#|*(")
-    return (
-        not before
-        or re.search(r"(?i)correct\w*:\Z", before) is not None
-        or before[-1] in ",;.\u2705\u274c\u2713\u2717"
-        or _DECISIONS.value(before.split()[-1]) is not None
-    )
+    follows = re.search(r"(?i)(?:correct\w*:|[,;.\u2705\u274c\u2713\u2717])\Z", before)
+    return not before or follows is not None or _DECISIONS.value(before.split()[-1]) is not None
 
 
 def _sequence(text: str, names: DimensionNames) -> dict[str, str | None]:

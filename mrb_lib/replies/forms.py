@@ -403,12 +403,8 @@ def _joined(parts: Sequence[Statement]) -> list[Statement]:
 def _is_alone(line: str) -> bool:
     """Return True where a line may be a value by itself, perhaps with its reason: no sentence, no heading."""
     stated = _REASON.split(line)[0]
-    return (
-        not line.endswith(":")
-        and not _REMARK.match(line)
-        and _CLAUSE.search(stated) is None
-        and len(stated.split()) <= _MOST_WORDS
-    )
+    is_prose = line.endswith(":") or _REMARK.match(line) or _CLAUSE.search(stated)
+    return not is_prose and len(stated.split()) <= _MOST_WORDS
 
 
 def last_verdict(statements: Sequence[Statement], dimensions: Sequence[str]) -> dict[str, str]:
