@@ -152,4 +152,5 @@ class PromptedJudge(AsksPrompts):
         text = self.reply(task.text, pictures)
         if not isinstance(text, str):
             raise RunError(f"judge {self.name}: reply() returned {type(text).__name__}; return the model's text.")
+        text = text.encode("utf-8", "replace").decode("utf-8")  # halves of characters, which no file can hold
         return Reply(text, {"latency_s": time.perf_counter() - start})

@@ -192,7 +192,9 @@ class ServerJudge(AsksPrompts):
                 self._check()
                 listed = _stated(http, f"{root}/v1/models").get("data")
                 if isinstance(listed, list) and listed:
-                    models = [str(model["id"]) for model in listed]
+                    models = [
+                        str(model.get("id", self._model) if isinstance(model, dict) else model) for model in listed
+                    ]
                     pages = ("version", "get_server_info")  # of vLLM and of SGLang, which state a version
                     stated = [_stated(http, f"{root}/{page}") for page in pages]
                     version = next((str(page["version"]) for page in stated if page.get("version")), "unknown")

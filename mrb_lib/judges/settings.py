@@ -112,7 +112,9 @@ class Settings:
         int, Field(gt=0), Option("Send a server at most N requests at a time.", "N", is_rare=True)
     ] = 8
     timeout_s: Annotated[
-        float, Field(gt=0), Option("Give up on a request to a server after so many seconds.", "SECONDS", "timeout")
+        float,
+        Field(gt=0, le=86_400),
+        Option("Give up on a request to a server after so many seconds.", "SECONDS", "timeout"),
     ] = 120.0
     max_wait_s: Annotated[
         float,

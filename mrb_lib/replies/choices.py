@@ -19,7 +19,9 @@ _SIDE: Final = re.compile(
     rf"|{words(NOUNS_JOINED)}\s?[\"'(\[]{{0,3}}(?P<joined>[AB])(?![A-Za-z0-9])[\"')\]]{{0,3}}",
     re.IGNORECASE,
 )
-_TERM: Final = re.compile(rf"(?i)\b({words('vitamin hepatitis influenza group type grade class stage')}) [AB](?!\w)")
+_TERM: Final = re.compile(
+    rf"(?i)\b({words('vitamin hepatitis influenza group type grade class stage plan panel figure image')}) [AB](?!\w)"
+)
 _SECOND: Final = re.compile(r"(?i)b|second|2nd|2|two")
 _POSSESSED: Final = re.compile(rf"\b([AB]) ?'s(?: own)?(?: {_NOUN})?\b")
 _NEITHER: Final = re.compile(r"(?i)\bneither (?-i:A nor B|B nor A)\b")
@@ -44,13 +46,28 @@ _ADVERB: Final = (
     r"(?:(?:clearly|slightly|much|far|significantly|also|still|generally|marginally|overall|just|even|the|an?|a bit)"
     r" ){0,3}"
 )
+_YET: Final = r"\b(?:but|yet|however|although|though|while)\b"
+_IN_PART: Final = tuple(
+    re.compile(
+        rf"(?i)\b(?:{one} \w+|clearer|(?:{first}) (?:in|at|on)\b)[^.;]{{0,80}}?(?:{_YET},? (?:(?:it|this) )?"
+        r"|, (?:it|this) )"
+        rf"(?:(?:is|was) )?{_ADVERB}(?:{other}|{then})\b"
+    )
+    for one, first, other, then in (
+        ("more", "better|superior|stronger", "less", "worse|inferior|weaker"),
+        ("less", "worse|inferior|weaker", "more", "clearer|better|superior|stronger"),
+    )
+)
+_CONCEDED: Final = re.compile(r"(?<=\S),? (?:even )?(?:although|though) ")
 _LETTER: Final = r"(?<![\w'&./-])"
 _STATES: Final = re.compile(
     rf"{_LETTER}(?P<is>[AB]) {_ADVERB}(?:is|was|seems|performs|does|provides|gives|has) {_ADVERB}{_BETTER}\b"
-    r"(?! (?:than (?:expected|average)|(?:(?:\w+ )?for|written|structured|organi[sz]ed|formatted|worded|suited)\b))"
+    r"(?! (?:than (?:[Ii]|expected|average|nothing|usual|most|many|before)\b|(?:in|on|at) (?:some|certain|other|one)\b"
+    r"|(?:(?:\w+ )?for|written|structured|organi[sz]ed|formatted|worded|suited)\b))"
     rf"|{_LETTER}(?P<wins>[AB]) {_ADVERB}(?:wins|won|outperforms|outperformed|excels|prevails|beats|surpasses)\b"
     rf"|{_LETTER}(?P<loses>[AB]) {_ADVERB}(?:is|was|seems) {_ADVERB}{_WORSE}\b"
-    r"|\b(?:choose|chose|prefer|pick|select|go with|vote for|in favou?r of) (?P<choose>[AB])(?!\w|,? or\b| ?[/|])"
+    r"|(?<!both )(?<!they )(?<!responses )(?<!answers )(?<![AB] )\b"
+    r"(?:choose|chose|prefer|pick|select|go with|vote for|in favou?r of) (?P<choose>[AB])(?!\w|,? or\b| ?[/|])"
     r"|(?<!worse )(?<!weaker )\b(?i:winner|verdict|decision|choice|better one|better|answer|conclusion|preference)"
     r"(?: \w+){0,3} ?(?:is|:) ?(?:clearly )?(?P<named>[AB])(?!\w|:|,? or\b| ?[/|])"
     r"|\b(?:worse|weaker|losing) (?:\w+ )?(?:is|:) ?(?P<worse>[AB])(?!\w)"
@@ -75,7 +92,7 @@ _NOT_ITS_VERDICT: Final = re.compile(
 _WAVERS: Final = re.compile(r"(?i)\b(?:might|may|could)(?: also| well| just)? be (?-i:[AB])\b")
 _UNDONE: Final = re.compile(
     r"(?i)[\s.,;:(-]*(?:wrong|incorrect|false|worse|misses|fails|lacks|in contrast|on the other hand|however|or\b|maybe"
-    r"|perhaps|[/|&;]|and\b|vs|x\b|\u274c)"
+    r"|perhaps|[/|&;]|and\b|vs|x\b|\u274c|unless\b|if\b(?! (?:i|one|any|forced|pressed)\b))"
 )
 _REASON: Final = re.compile(
     r"(?i)\s*(?:\Z|\.(?=\s*\Z|\s+(?-i:[A-Z])|\.)|[,;!(]|-|because|since|as\b|due|wins|for\b|by\b|with\b|over\b|than\b"
@@ -83,7 +100,7 @@ _REASON: Final = re.compile(
 )
 _CORRECTED: Final = re.compile(
     r"(?i)\b(?:no|wait|actually|correction|on (?:second thought|reflection)|hmm)\b[\s,.:;!-]*"
-    r"(?:it is |the answer is )?(?=[AB](?:\W|\Z))"
+    r"(?:(?:it|the answer) (?:is|should be) |i meant |answer: )?(?=[AB](?:\W|\Z))"
 )
 _SETTLED: Final = re.compile(r"\b(?:but|so|therefore|thus|hence),? ([AB])\W*\Z")
 _OFFERED: Final = re.compile(r"\[\[[ABC]\]\]\W*(?:or|vs|if|/|,)?\W*(?:\[\[|if\b|for a)|\"\[\[")
@@ -95,7 +112,7 @@ _CLAUSE: Final = re.compile(
     rf"{_SENTENCE.pattern}|,? \b(?:but|whereas|while|although|yet|however)\b|, and (?=[AB] |neither\b)"
 )
 _TOPIC: Final = re.compile(
-    r"(?<![AB]),? \b(?:but|whereas|and(?= (?:on|for|A|B|neither)\b))|,(?= (?:on|for|in terms of) )"
+    r"(?<![AB]),? \b(?:but|whereas|and(?= (?:on|for|A|B|neither)\b))|,(?= (?:on|for|in terms of|[AB] (?:on|for|in)) )"
 )
 _BARE: Final = re.compile(r"(?i)(?:(?:on|for|in terms of) [^,]{3,30}|overall), (?-i:([AB]))\W*")
 _BEGINS_TIE: Final = re.compile(
@@ -131,6 +148,8 @@ class ChoiceReader(ValueReader):
                 return corrected[-1]
             if _UNDONE.match(rest) or _names_rival(rest, begins[1]):
                 return None
+            if _is_in_part(line) and not _COMPARED.search(re.split(_YET, line)[0]):
+                return None
             return begins[1] if _REASON.match(rest) else _sentence_choice(line)
         if settled := _SETTLED.search(line):
             return None if _NOT_ITS_VERDICT.search(line[: settled.start()].replace("almost", "")) else settled[1]
@@ -148,12 +167,15 @@ class ChoiceReader(ValueReader):
             text = re.sub(rf"(?i)\boverall (?={names.pattern.pattern})", "", text)
         is_overall = re.match(r"(?i)(?:on|in|for|in terms of|regarding)?\s?overall,", text) is not None
         for sentence in [] if _WAVERS.search(text) else _SENTENCE.split(text):
-            clauses = _TOPIC.split(sentence)
+            is_in_part = _is_in_part(sentence)
+            clauses = re.split(f",? {_YET}|, (?=it |this )", sentence) if is_in_part else _TOPIC.split(sentence)
             for clause in clauses[-1:] if is_overall and names.overall is not None else clauses:
                 about = names.named_in(clause)
                 if len(about) > 1 and re.match(r"(?i)overall\W", clause.lstrip()):
                     about = about[1:]
                 bare = about and _BARE.fullmatch(clause.strip())
+                if is_in_part and not about:
+                    continue
                 choice = _sentence_choice(clause) or (bare[1] if bare else None)
                 is_final = _FIRM.search(clause) is not None
                 for name in about or [names.overall if is_final or is_overall else names.only]:
@@ -182,8 +204,19 @@ def _names_rival(rest: str, letter: str) -> bool:
     return re.match(beside, rest) is not None
 
 
+def _is_in_part(sentence: str) -> bool:
+    """Return True where a response is better in one respect and worse in another, which is no verdict on a third."""
+    return any(form.search(sentence) for form in _IN_PART)
+
+
 def _sentence_choice(text: str) -> str | None:
-    """Return the choice that a sentence settles on; None where it is negated, asked, conditional or of others."""
+    """Return the choice that a sentence settles on; None where it concedes one to the other response."""
+    said = {choice for part in _CONCEDED.split(text) if (choice := _settled(part)) is not None}
+    return said.pop() if len(said) == 1 else None
+
+
+def _settled(text: str) -> str | None:
+    """Return the last choice of a sentence that concedes nothing; None where it is negated or of others."""
     said: list[str] = []
     if _WAVERS.search(text):
         return None

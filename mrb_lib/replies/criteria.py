@@ -121,8 +121,9 @@ def _listed(answer: str) -> list[object] | None:
 class _CriterionForms(FormReader):
     """Reads the forms of all kinds, and lines that number the criteria."""
 
-    def _lines(self, text: str) -> list[Statement]:
-        return [*super()._lines(text), *self._numbered(text)]
+    def _add_lines(self, text: str, out: list[Statement]) -> None:
+        super()._add_lines(text, out)
+        out += self._numbered(text)
 
     def _numbered(self, text: str) -> Iterator[Statement]:
         """Yield the criteria that lines number, each with its decision, on the line or on one that follows."""
@@ -152,7 +153,8 @@ class _CriterionForms(FormReader):
 def _may_begin(before: str) -> bool:
     """Return True where a bare number after this text may be a criterion's: at the start or after a decision."""
     before = before.strip(" -+#|*(")
-    return not before or before[-1] in ",;.\u2705\u274c\u2713\u2717" or _DECISIONS.value(before.split()[-1]) is not None
+    follows = re.search(r"(?i)(?:correct\w*:|[,;.\u2705\u274c\u2713\u2717])\Z", before)
+    return not before or follows is not None or _DECISIONS.value(before.split()[-1]) is not None
 
 
 def _sequence(text: str, names: DimensionNames) -> dict[str, str | None]:

@@ -38,10 +38,18 @@ _LACKS: Final = re.compile(
 )
 _NEXT_LABEL: Final = re.compile(r"(?i)(?:winner|verdict|better|preferred|rating|score)\s(?:on|for|in|\()\s?$")
 _CORRECTS: Final = re.compile(
-    r"(?i)(?:(?:no|wait|actually|correction|hmm|on (?:second thought|reflection))[\s,.:;!-]+){1,3}(?:it is )?"
+    r"(?i)(?:(?:no|wait|actually|correction|hmm|sorry|edit|final|on (?:second thought|reflection))[\s,.:;!-]+){1,3}"
+    r"(?:(?:it|(?:the|my) (?:final )?(?:answer|verdict)) (?:is|should be|should have been) |i meant )?"
+)
+_TAKES_BACK: Final = re.compile(
+    r"(?i)\b(?:i (?:retract|withdraw|take (?:that|it) back)"
+    r"|(?:ignore|disregard) (?:the|my|that|what) (?:above|previous|answer|verdict|json|first|i (?:said|wrote)))\b"
 )
 _REASON: Final = re.compile(r"(?<=\w)(?:[,;:]|\((?!\w\)))|\.\s|\bbecause\b|\bsince\b|\s-\s")
 _CLAUSE: Final = re.compile(r"(?i)\b(?:is|was|are|better|wins)\b(?! (?:a |the )?(?:tie|draw|same))")
+_REMARK: Final = re.compile(
+    r"(?i)(?:note|nb|p\.?s|remark|caveat|comment|reason\w*|rationale|explanation|justification|however|disclaimer)\b"
+)
 _TAG: Final = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_ -]{0,40}?)\s?/?>")
 _HTML: Final = {
     **dict.fromkeys(("td", "th"), "|"),
@@ -184,10 +192,11 @@ class FormReader:
         for span in spans:
             stated = self._of_span(span)
             if stated or not isinstance(span.value, list):
-                out += self._lines(text[at : span.start])
+                self._add_lines(text[at : span.start], out)
                 out += stated
                 at = span.end
-        return out + self._lines(text[at:])
+        self._add_lines(text[at:], out)
+        return out
 
     def _of_span(self, span: Span) -> list[Statement]:
         value = _loose_pairs(span.text) if span.value is None else span.value
@@ -241,9 +250,8 @@ class FormReader:
         said = {self._scalar(value) for role, value in roles if role in ("verdict", "final")} - {None}
         return said.pop() if len(said) == 1 else None
 
-    def _lines(self, text: str) -> list[Statement]:
-        """Return what tables, labelled lines, headings with a verdict below them, and sentences state."""
-        out: list[Statement] = []
+    def _add_lines(self, text: str, out: list[Statement]) -> None:
+        """Add what tables, labelled lines, headings with a verdict below them, and sentences state."""
         section, waits = self.names.only, False
         lines = [line for line in self._untagged(text).splitlines() if not line.lstrip().startswith(("```", "~~~"))]
         filled = [i for i, line in enumerate(lines) if line.strip()]
@@ -258,6 +266,8 @@ class FormReader:
             table = []
             if not line or i in listed:
                 continue
+            if _TAKES_BACK.search(line):
+                out.clear()
             body = line[_BULLET.match(line).end() :].rstrip("*_` ")  # type: ignore[union-attr]  # matches the empty text
             role, name = self._heading(body)
             if role != "none":
@@ -283,7 +293,6 @@ class FormReader:
                 out.append(Statement({target: value}))
             else:
                 out += self.reader.sentences(body, self.names)
-        return out
 
     def _heading(self, body: str) -> tuple[str, str | None]:
         """Return the role of a line that announces what follows it, and its dimension; `none` for any other line."""
@@ -295,21 +304,27 @@ class FormReader:
         return role, name
 
     def _alternatives(self, lines: Sequence[str], filled: Sequence[int]) -> set[int]:
-        """Return the lines that name one after the other what could be answered; one apart at the end may answer."""
+        """Return the lines that name one after the other what could be answered; one apart at the end may answer.
+
+        Also a first line that names one response where a later line names the other: both are headings.
+        """
         run: dict[int, str] = {}
+        heads: dict[int, str] = {}
         out: set[int] = set()
         for i in [*filled, -1]:
             line = "" if i < 0 else lines[i]
-            body = re.sub(r"^[\s>]*(?:[-+*\u2022]\s+)?(?:\(?\d{1,2}[.):]\s*)?", "", line)
+            body = re.sub(r"^[\s>]*(?:#{1,6}\s*)?(?:[-+*\u2022]\s+)?(?:\(?\d{1,2}[.):]\s*)?", "", line)
             head = body.split(":")[0]
             stated = self._read(head) if len(head) <= 60 and _is_alone(head) else None
             is_apart = len(run) > 1 and i == filled[-1] and not lines[i - 1].strip()
+            if stated is not None and i != filled[-1] and not body[len(head) + 1 :].strip(" *_"):
+                heads[i] = stated
             if stated is not None and not is_apart:
                 run[i] = stated
                 continue
             out |= set(run) if len(set(run.values())) > 1 else set()
             run = {}
-        return out
+        return out | ({filled[0]} & heads.keys() if len(set(heads.values())) > 1 else set())
 
     def _labels(self, line: str) -> list[re.Match[str]]:
         """Return the labels of dimensions in a line, where it begins with one or one follows a mark of punctuation."""
@@ -388,7 +403,8 @@ def _joined(parts: Sequence[Statement]) -> list[Statement]:
 def _is_alone(line: str) -> bool:
     """Return True where a line may be a value by itself, perhaps with its reason: no sentence, no heading."""
     stated = _REASON.split(line)[0]
-    return not line.endswith(":") and _CLAUSE.search(stated) is None and len(stated.split()) <= _MOST_WORDS
+    is_prose = line.endswith(":") or _REMARK.match(line) or _CLAUSE.search(stated)
+    return not is_prose and len(stated.split()) <= _MOST_WORDS
 
 
 def last_verdict(statements: Sequence[Statement], dimensions: Sequence[str]) -> dict[str, str]:

@@ -38,7 +38,7 @@ _HEADING: Final = re.compile(
     r"[^:=\n]{0,50}[:=]|\brank(?:ing)?(?: them| the responses)?(?: as)?(?= ))\s*"
 )
 _BACKWARDS: Final = re.compile(r"(?i)\bworst\b[^\n]{0,20}\bto\b[^\n]{0,12}\bbest\b|\bworst first\b")
-_DENIED: Final = re.compile(r"(?i)\b(?:not|never)\b|n't\b|\bor\Z")
+_DENIED: Final = re.compile(r"(?i)\b(?:not|never|cannot|unable|refuse)\b|n't\b|\bor\Z")
 _SCORES: Final = re.compile(r"(?i)\b(?:scores?|ratings?|points)\b")
 _RANKS: Final = re.compile(r"(?i)\brank|\bbest\b|\border\b|\d(?:st|nd)\b")
 _KEYS: Final = word_set("ranking rankings rank ranks order ranked list")
@@ -178,7 +178,7 @@ class _RankReader(ValueReader):
             body = (line[heading.end() :] if heading else line).split(". ")[0].strip(' \t.,;|"{}')
             groups = self._listed(body) if heading or (headed and i == 0) or self.n > 2 else None
             at += len(line) + 1
-            if groups is not None and "|" not in body:
+            if groups is not None and "|" not in body and not (heading and _DENIED.search(line[: heading.start()])):
                 yield at, self.chain(groups[::-1] if backwards else groups)
         numbered = [] if backwards else list(_NUMBERED.finditer(text))
         letters = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")
@@ -227,8 +227,8 @@ class _RankForms(FormReader):
 
     reader: _RankReader
 
-    def _lines(self, text: str) -> list[Statement]:
-        """Return the rankings in a text that is no JSON: under a heading, in a row, or of the only dimension."""
+    def _add_lines(self, text: str, out: list[Statement]) -> None:
+        """Add the rankings in a text that is no JSON: under a heading, in a row, or of the only dimension."""
         text = re.sub(r"[*`]+|^[ \t]*#+[ \t]+|(?<=\[\[[A-Z])\]\]|\[\[(?=[A-Z]\]\])", "", text, flags=re.MULTILINE)
         header = next((cells for line in text.split("\n") if (cells := self._header(line))), [])
         names = self.names.pattern.finditer(text) if self.names.pattern is not None else ()
@@ -239,13 +239,11 @@ class _RankForms(FormReader):
             sections.append((self.names.role(head.group())[1], text[separator.end() : stop], True))
         if ranks := re.search(r"(?im)^\W{0,9}rank(?:ing)?\s*\|(.*)$", text):
             sections.append((self.names.only, ranks[1], True))
-        out = []
         for name, section, headed in sections:
             row = self._of_row(section.split("\n")[0], header) if headed else None
             chain = row or self.reader.last(section, headed=headed)
             if name is not None:
                 out.append(Statement({name: chain}))
-        return out
 
     def _header(self, line: str) -> list[str]:
         """Return the last cells of a row that name each response once, or the ranks from 1; empty for other rows."""

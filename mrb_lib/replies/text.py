@@ -71,6 +71,7 @@ HEDGES: Final = (
     "physicians? doctors? radiologists? reviewers? annotators? authors? students? many some others? they someone"
 )
 """Words before a verdict, for `words`, that make it negated, conditional, or the verdict of someone else."""
+_STRUCK: Final = re.compile(r"(?<!~)~~[^~\n]{1,200}~~(?!~)|<(s|del|strike)>[^<>\n]{1,200}</\1>", re.IGNORECASE)
 _EMPHASIS: Final = re.compile(r"[*`~]+|__+")
 
 
@@ -96,12 +97,13 @@ def without_thinking(reply: str) -> str:
 def plainly_written(text: str) -> str:
     """Return a text with straight quotation marks, ASCII dashes and full-width letters as letters.
 
-    A boxed value becomes `[[A]]`; marks of a model's own (`<|im_end|>`) become ends of lines.
+    A boxed value becomes `[[A]]`, marks of a model's own (`<|im_end|>`) become ends of lines, and what is struck
+    through is left out.
     """
     plain = _STYLED.sub(lambda styled: unicodedata.normalize("NFKC", styled[0]), text.translate(_PLAIN))
     for boxed in _BOXED:
         plain = boxed.sub(r"[[\1]]", plain)
-    return _MARKS.sub("\n", plain)
+    return _MARKS.sub("\n", _STRUCK.sub("", plain))
 
 
 def without_emphasis(text: str) -> str:

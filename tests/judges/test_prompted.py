@@ -1,5 +1,6 @@
 """An engine of one method: what its model is shown, what becomes of its replies, and where it is refused."""
 
+import io
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -123,6 +124,11 @@ class TestErrors:
         out = made(bench, own(answer)).judge(rows(bench))
         assert out.groupby("case_id")["status"].agg(set).to_dict() == {"c22": {"error"}, "c23": {"ok"}}
         assert out["error"].dropna().unique().tolist() == ["TimeoutError: no answer in 5 s"]
+
+    def test_half_a_character_in_a_reply_is_replaced(self, bench: Benchmark) -> None:
+        out = made(bench, own(lambda prompt: f"\ud800 {longest(prompt)}")).judge(rows(bench))
+        out.to_parquet(io.BytesIO())
+        assert out["reply"].str.startswith("? ").all()
 
     def test_a_run_error_and_a_reply_that_is_no_text_stop_the_judge(self, bench: Benchmark) -> None:
         def rejected(prompt: str) -> str:

@@ -103,6 +103,13 @@ def test_letters_are_read_from_a_server_of_its_own_that_is_recorded_and_gone(pla
     assert place.is_clear()
 
 
+@pytest.mark.parametrize("behaviour", ["lists names", "lists no names"])
+def test_a_list_of_models_of_another_form_is_read(place: Place, behaviour: str) -> None:
+    served = read_manifest(place.judge(behaviour=behaviour).folder).provenance["server"]
+    assert isinstance(served, dict)
+    assert served["model"] == (f"served/{place.weights}" if behaviour == "lists names" else "my model")
+
+
 def test_a_rerun_is_the_same_run_and_starts_no_server(place: Place) -> None:
     first = place.judge("+vllm")
     place.notes.unlink()

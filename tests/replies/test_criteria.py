@@ -34,6 +34,7 @@ from .grouped import grouped
         "nn": ["None of the criteria are met."],
         "yn.": ["1: yes; 2: no"],
         "..": [
+            "1: yes\n2: no\n\nCorrection: 1: no, 2: yes",
             "1. Partially met 2. Mostly", "yes/no", "Met or not met", "yes, no, yes", "[true]",
             "I cannot evaluate this image.", "yes", "1. N/A 2. unclear", "The score is 1: fine", "1. yes - not met",
             "Criterion 1: not fully met", "1. Probably met", "criteria 1 and 2 may be met", "met / not met",

@@ -430,6 +430,7 @@ def test_what_is_said_of_a_virus_a_group_or_a_side_issue_is_no_verdict(reply: st
         ("Overall: neither A nor B", ".....t"),
         ("Accuracy: [[A]]\nComprehensiveness: [[C]]\nOverall: [[C]]", "A.t..t"),
         ("My final verdict is: [[A<<B]]", ".....B"),
+        ("A is better in accuracy, B in relevance.", "A....."),
     ],
 )
 def test_a_reply_means_what_it_says_in_the_end(reply: str, expected: str) -> None:
@@ -457,9 +458,19 @@ def test_what_is_not_the_judges_own_verdict_stays_without_a_choice(reply: str) -
 @pytest.mark.parametrize(
     ("reply", "expected"),
     grouped({
-        "B": ["A\n\nActually, B.", "A\n\nWait, no: B", "The worse answer is A.", "I prefer the second one."],
+        "B": [
+            "A\n\nActually, B.", "A\n\nWait, no: B", "The worse answer is A.", "I prefer the second one.",
+            '{"accuracy": "A"}\n\nCorrection: B.', '{"accuracy": "A"}\n\nSorry, I meant B.',
+            '{"accuracy": "A"}\n\nWait. The answer should be B.', '{"accuracy": "A"}\nFinal: B',
+            "Answer: A. Wait, no. Answer: B.",
+            "### Response A\n- clear\n\n### Response B\n- complete\n\n### Conclusion\nResponse B is better.",
+            '{"accuracy": "B"}\n\nNote: A is more concise, but wrong.', "Winner: ~~A~~ B", "<s>A</s> B",
+            "A is less accurate, but more detailed.",
+        ],
         "A": ["B... Hmm, actually A.", "[[C]] would be a tie; I choose [[A]]"],
         None: [
+            '{"accuracy": "A"}\n\nThat is wrong; I retract it.', '{"accuracy": "A"}\nIgnore the above.',
+            "**Response A**\nIt is wrong.\n\n**Response B**\nIt is right.", "Winner: A, if brevity matters; else B.",
             "A\nB", "1. B\n2. A", "A\nB\n" * 40, "A, or maybe B", "[[A]] vs [[B]]", "[[A]]/[[B]]/[[C]]",
             "The patient's answer is A.", "The right answer is A.", "The gold answer is A.",
         ],
@@ -486,6 +497,12 @@ def test_one_dimension_means_what_it_says_in_the_end(reply: str, expected: str |
             "Response A fails to say that Response B is better.",
             "Response A is better than Response B in style only.",
             "A is better for beginners, B is better for experts.", "I think the answer is A, but it might be B.",
+            "A is more detailed but less accurate than B.", "Response A is clearer but less correct than Response B.",
+            "Response A is superior in detail yet inferior in accuracy.", "A is less detailed but more accurate.",
+            "Although Response A is more detailed, it is less accurate.", "A is better, although B is clearer.",
+            "### Response A\n- clear\n\n### Response B\n- complete\n\n### Conclusion\nBoth have merits.",
+            "A is better in some respects, B in others.", "Response B is better than I expected.",
+            "Both responses choose B.", "Plan B is better.",
             "Response A is correct.", "Both outputs provide unhelpful advice, and neither is short.",
         ],
     }),

@@ -97,6 +97,7 @@ def test_each_dimension_has_its_own(reply: str) -> None:
 
 def test_a_refusal_is_one_and_a_dimension_without_a_ranking_is_unparsed() -> None:
     assert parse_rankings("I'm sorry, I cannot compare medical images.", ONE, 3).status == "refused"
+    assert parse_rankings("I cannot rank A, B, C.", ONE, 3).status == "refused"
     reading = parse_rankings('{"accuracy": ["B", "A", "C"], "relevance": ["C", "B"]}', TWO, 3)
     assert [reading.status_of(name) for name in TWO] == ["repaired", "unparsed"]
     twice = parse_rankings('{"accuracy": ["B", "A", "C"], "accuracy": ["A", "B", "C"]}', TWO, 3)

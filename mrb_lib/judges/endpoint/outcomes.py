@@ -218,7 +218,7 @@ def _error_within(body: Mapping[str, object]) -> object:
     """Return the error in a body of status 200; None where it holds a reply."""
     choice = _choice(body)
     wrong = next((each for each in (body.get("error"), choice.get("error")) if any(v for _, v in _leaves(each))), None)
-    return wrong if choice or wrong is not None else body
+    return body if wrong is True or not (choice or wrong is not None) else wrong
 
 
 def _error(received: Received, data: object, server: Address, model: str) -> Failure | Fault:
@@ -263,6 +263,8 @@ def _reply(body: Mapping[str, object], received: Received, server: Address) -> A
     incomplete = f"finish_reason {printable(clean(finish))!r}: the reply is not complete"
     if not is_complete and _BROKEN.search(finish):
         return Fault(incomplete, may_cost=True)
+    if body.get("done") is False:
+        return Fault("the stream ends early: the reply is not complete", may_cost=True)
     text, refusal, thought = _texts(_message(choice))
     if refusal or filtered:
         text = text or refusal or f"[no text, finish_reason {filtered}]"
@@ -292,7 +294,7 @@ def _choice(body: Mapping[str, object]) -> Mapping[str, object]:
 
 def _message(choice: Mapping[str, object]) -> Mapping[str, object]:
     """Return the message of a choice, or the part of it that an event holds; of a mere text, one of that text."""
-    members = (mapping_of(choice.get(name)) for name in ("delta", "message"))
+    members = (mapping_of(choice.get(name)) for name in ("delta", "message", "content"))
     return next(filter(None, members), {"content": choice.get("text")})
 
 
@@ -301,7 +303,10 @@ def _texts(message: Mapping[str, object]) -> tuple[str, str, str]:
     content = message.get("content")
     parts = [mapping_of(part) or {"text": part} for part in _list(content)]
     thought = next((found for name in _REASONING if (found := text_of(message.get(name)))), "")
-    thought = thought or "".join(text_of(part.get("thinking")) for part in parts)
+    thought = thought or "".join(
+        text_of(part if part.get("thought") is True else part.get("thinking")) for part in parts
+    )
+    parts = [part for part in parts if part.get("thought") is not True]
     refusal = text_of(message.get("refusal")) or "".join(text_of(part.get("refusal")) for part in parts)
     listed = [*_list(message.get("tool_calls")), message.get("function_call"), *parts]
     calls = [mapping_of(mapping_of(call).get("function")) or mapping_of(call) for call in listed]
@@ -365,7 +370,10 @@ def _joined(events: Sequence[object]) -> object:
         choice |= {name: value for name, value in part.items() if value is not None}
         delta = _message(part)
         for name in ("content", "refusal", *_REASONING):
-            message[name] = message.get(name, "") + text_of(delta.get(name))
+            said = delta.get(name)
+            if isinstance(said, list):
+                said = [one for one in said if mapping_of(one).get("thought") is not True]
+            message[name] = message.get(name, "") + text_of(said)
         for call in map(mapping_of, _list(delta.get("tool_calls"))):
             place = str(call.get("index", 0))
             arguments[place] = arguments.get(place, "") + _argument(mapping_of(call.get("function")).get("arguments"))
@@ -403,7 +411,8 @@ def cut_prompt(reply: ChatReply, text: str) -> Failure | None:
 def error_message(data: object) -> str:
     """Return the message of an error, from the JSON of a body."""
     while isinstance(data, dict | list):
-        inner = next(iter(data), None) if isinstance(data, list) else next(filter(None, map(data.get, _MESSAGES)), None)
+        found = data if isinstance(data, list) else [one for one in map(data.get, _MESSAGES) if one and one is not True]
+        inner = next(iter(found), None)
         if inner is None or (isinstance(data, list) and not isinstance(inner, dict)):
             break
         data = inner

@@ -84,6 +84,30 @@ RESPONSES = {
 }
 BROKEN_OFF = RESPONSES | {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
 ENVELOPES = (b"\xef\xbb\xbf", b""), (b"[", b"]"), (b": OPENROUTER PROCESSING\n\n", b""), (b'{"choices": []}\n', b"\n")
+ANSWER = {"type": "message", "content": [{"type": "output_text", "text": VERDICT}]}
+THOUGHT_FIRST = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": HALF}]}
+NATIVE = {
+    "responses": {"object": "response", "status": "completed", "output": [THOUGHT_FIRST, ANSWER]},
+    "gemini": {"candidates": [{"content": {"parts": [{"text": VERDICT}]}, "finishReason": "STOP"}]},
+}
+
+
+def native_events(*listed: Mapping[str, object]) -> Response:
+    return Response("".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in listed).encode())
+
+
+ANTHROPIC_EVENTS = [
+    {"type": "message_start", "message": {"role": "assistant", "content": [], "stop_reason": None}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": HALF}},
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": VERDICT[:9]}},
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": VERDICT[9:]}},
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+]
+RESPONSES_EVENTS = [
+    {"type": "response.created", "response": {"status": "in_progress", "output": []}},
+    {"type": "response.output_text.delta", "delta": VERDICT},
+    {"type": "response.completed", "response": NATIVE["responses"]},
+]
 NESTED: object = VERDICT
 for _ in range(400):
     NESTED = [{"text": NESTED}]
@@ -101,6 +125,10 @@ BLOCKED = {"prompt_filter_results": [{"content_filter_results": {"violence": {"f
     [
         message(VERDICT, finish="FinishReason.STOP"),
         message(VERDICT, finish=""),
+        choice([{"text": "Response A is better.", "thought": True}, {"text": VERDICT}]),
+        *map(Response, NATIVE.values()),
+        native_events(*ANTHROPIC_EVENTS),
+        native_events(*RESPONSES_EVENTS),
         choice([{"type": "text", "text": VERDICT}]),
         choice({"type": "text", "text": VERDICT}),
         choice([VERDICT[:9], VERDICT[9:]]),
@@ -168,6 +196,7 @@ def test_a_complete_reply_of_any_form_is_a_verdict(server: ChatServer, response:
         (body(**gemini(HALF, finishReason="SAFETY")), HALF),
         (body(**BROKEN_OFF), VERDICT),
         (spoken(refusal="I can't help with that."), "I can't help"),
+        (body(status="incomplete", incomplete_details={"reason": "content_filter"}, output=[ANSWER]), "accuracy"),
         (choice([{"type": "refusal", "refusal": "I won't."}]), "I won't."),
         (failed(400, "The response was filtered", **AZURE), "was filtered"),
         (failed(400, "triggering Azure OpenAI's content management policy"), "triggering"),
@@ -257,7 +286,10 @@ def test_what_no_other_request_would_fare_better_with_stops_the_judge_and_what_i
         (message(VERDICT, finish="MALFORMED_FUNCTION_CALL"), "MALFORMED_FUNCTION_CALL"),
         (message(VERDICT, finish="insufficient_system_resource"), "insufficient_system_resource"),
         (body(choices=[]), "HTTP 200"),
+        (body(error=True, message="no GPU is free"), "no GPU is free"),
         (events({"content": VERDICT}, done=False), "cut off or not JSON"),
+        (native_events(*ANTHROPIC_EVENTS[:-1]), "cut off or not JSON"),
+        (native_events(*RESPONSES_EVENTS[:-1]), "cut off or not JSON"),
         (events({"content": HALF}, {"content": 'A"'}, done=False), "cut off or not JSON"),
         (Response(b'data: {"error": {"message": "upstream died"}}\n\n'), "upstream died"),
         (Response(HTML, headers={"Content-Type": "text/html; charset=utf-8"}), "(text/html)"),
@@ -267,6 +299,7 @@ def test_what_no_other_request_would_fare_better_with_stops_the_judge_and_what_i
         (Response(json.dumps(message(VERDICT).body).encode()[:-9]), "cut off or not JSON"),
         (Response(json.dumps(message(VERDICT).body).encode() + b'\n{"error": "upstream died"}'), "upstream died"),
         (choice(NESTED), "cut off or not JSON"),
+        (Response(b'{"message": {"content": "{\\"accuracy\\": \\"B\\""}, "done": false}\n'), "the stream ends early"),
     ],
 )
 def test_a_failed_attempt_is_repeated_then_told_and_half_a_reply_is_no_verdict(
