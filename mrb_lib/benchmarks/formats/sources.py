@@ -17,11 +17,13 @@ from mrb_lib.benchmarks.formats.images import ParquetImages, read_without_bytes
 from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import read_text, slug
+from mrb_lib.tables.names import spelling_key
 from mrb_lib.tables.schema import COLUMNS
 from mrb_lib.tables.validation import Finding
 
 TEXT_SUFFIXES: Final = (".csv", ".tsv", ".txt")
 READ_SUFFIXES: Final = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".jsonl", ".json")
+_NEEDED: Final = [column.name for contract in COLUMNS.values() for column in contract if column.required]
 Label = TypeVar("Label")
 
 
@@ -241,7 +243,8 @@ def renamed(records: list[SourceRow], path: Path) -> list[SourceRow]:
 def read_sheets(path: Path, findings: list[Finding]) -> dict[str, Source]:
     """Return the table of a file of any of `READ_SUFFIXES`, of a workbook those of all its sheets by name.
 
-    Columns have the names that `--map` gives them; of a parquet file, `images` are the names of its pictures.
+    Columns have the names that `--map` gives them, or ours where they are spelled nearly so; of a parquet file,
+    `images` are the names of its pictures.
 
     Raises
     ------
@@ -263,7 +266,7 @@ def read_sheets(path: Path, findings: list[Finding]) -> dict[str, Source]:
     for name, sheet in sheets.items():
         frame = sheet.frame.rename(columns=columns.of(sheet.frame.columns, path))
         columns.reads(frame.columns)
-        sheets[name] = replace(sheet, frame=frame)
+        sheets[name] = replace(sheet, frame=_under_our_names(frame))
     return sheets
 
 
@@ -290,6 +293,7 @@ def read_parquet(paths: Sequence[Path], findings: list[Finding]) -> Source:
     frames = []
     for path in paths:
         frame, pictures = read_without_bytes(path, ("images", "image"), findings)
+        frame = _under_our_names(frame)
         if pictures is not None:
             ids = frame.get("case_id", pd.Series([f"{path.stem}-{row}" for row in range(1, len(frame) + 1)]))
             frame = frame.assign(images=images.add(path, pictures, [slug(str(case_id)) for case_id in ids], findings))
@@ -307,7 +311,24 @@ def _frame(records: list[SourceRow], path: Path) -> pd.DataFrame:
     column_map().reads(names)
     frame = pd.DataFrame({name: pd.Series([one.values.get(name) for one in records], dtype=object) for name in names})
     others = frame.columns.difference([column.name for contract in COLUMNS.values() for column in contract])
-    return frame.assign(**frame[others].infer_objects())
+    return _under_our_names(frame.assign(**frame[others].infer_objects()))
+
+
+def _under_our_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose columns spelled nearly like ours, as "Response A", have our names, and whose ids are text.
+
+    The column `image`, as most data sets call it, is `images`.
+    """
+    ours = {_column_key(name): name for name in (*_NEEDED, "images")} | {"image": "images"}
+    renames = {name: ours[_column_key(name)] for name in frame if _column_key(name) in ours}
+    taken = Counter([*renames.values(), *(name for name in frame if name not in renames)])
+    frame = frame.rename(columns={name: our for name, our in renames.items() if taken[our] == 1})
+    ids = [name for name in ("case_id", "annotator", "judge") if name in frame and frame[name].dtype != "str"]
+    return frame.assign(**{name: frame[name].map(lambda value: id_text(value) or value) for name in ids})
+
+
+def _column_key(name: object) -> str:
+    return spelling_key(str(name).replace("_", " "))
 
 
 def csv_records(path: Path, required: tuple[str, ...]) -> list[SourceRow]:

@@ -11,7 +11,6 @@ the contract does not know is one of numbers if each of its cells is a number in
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -39,7 +38,6 @@ from mrb_lib.tables.validation import Finding, counted
 WRITTEN = ("csv", "parquet")
 _TABLES: tuple[TableName, ...] = ("cases", "annotations", "verdicts")
 _COLUMNS = {column.name for table in _TABLES for column in COLUMNS[table]}
-_NEEDED = tuple(column.name for table in _TABLES for column in COLUMNS[table] if column.required)
 _FLAT = "flat"
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?(e[+-][0-9]{2,3})?")
 
@@ -88,7 +86,7 @@ def read(
     Validated by tests/benchmarks/formats/test_table.py (round trips of arbitrary text) and test_desk_tables.py.
     """
     findings: list[Finding] = []
-    sources = {name: _with_our_names(source) for name, source in _sources(Path(src), findings).items()}
+    sources = _sources(Path(src), findings)
     understood = [source.understood for source in sources.values()]
     if (flat := sources.get(_FLAT)) is not None:
         parts = split_flat(flat.frame, verdicts or [], flat.file, findings)
@@ -178,25 +176,6 @@ def _sheets(path: Path, tables: Sequence[TableName], findings: list[Finding]) ->
     problem, cure = f"sheets are passed over: {', '.join(others)}", "put the sheet you mean first, or name it cases"
     findings += counted(len(others), "warning", path, problem, cure)
     return {table: sheets[name] for table, name in used.items()}
-
-
-def _with_our_names(source: Source) -> Source:
-    """Return a table whose columns spelled nearly like ours, as "Response A", have our names, and whose ids are text.
-
-    The column `image`, as most data sets call it, is `images`.
-    """
-    frame = source.frame
-    ours = {_column_key(name): name for name in (*_NEEDED, "images")} | {"image": "images"}
-    renames = {name: ours[_column_key(name)] for name in frame if _column_key(name) in ours}
-    taken = Counter([*renames.values(), *(name for name in frame if name not in renames)])
-    frame = frame.rename(columns={name: our for name, our in renames.items() if taken[our] == 1})
-    ids = [name for name in ("case_id", "annotator", "judge") if name in frame and frame[name].dtype != "str"]
-    texts = {name: frame[name].map(lambda value: id_text(value) or value) for name in ids}
-    return replace(source, frame=frame.assign(**texts))
-
-
-def _column_key(name: object) -> str:
-    return spelling_key(str(name).replace("_", " "))
 
 
 def _meta(
