@@ -10,9 +10,8 @@ function mrbList({ fetch, pick, picture }) {
   const name = mrbShell.unique("mrb-list");
   const box = element("div", { class: "mrb-rows", role: "listbox", tabindex: "0", "aria-label": "Cases of the selection" });
   const frame = element("div", { class: "mrb-list" }, box);
-  const state = { n: 0, rows: new Map(), pages: new Map(), index: -1, reviewer: "", unsaved: new Set(), turn: 0, pictured: true, first: 0, last: 0 };
+  const state = { n: 0, rows: new Map(), pages: new Map(), index: -1, reviewer: "", unsaved: new Set(), turn: 0, pictured: true, timer: 0, first: 0, last: 0 };
   const drawn = new Map(); // the picture of a position, an element that goes from one drawing of the list to the next
-  let asked = Promise.resolve();
 
   function reviewed(row) {
     if (state.unsaved.has(row.id)) return element("span", { class: "mrb-done", title: "your review is not saved yet" }, "○ ", element("span", { class: "mrb-out-of-sight" }, "unsaved"));
@@ -39,22 +38,23 @@ function mrbList({ fetch, pick, picture }) {
     return [...(state.pictured ? [thumb(row)] : []), head, element("span", { class: "mrb-row-title", dir: "auto" }, row.title), foot];
   }
 
-  // Asked for one after the other, once a row has rested: nobody who steps from case to case waits for a picture.
   function thumb({ position, pictured }) {
-    if (drawn.has(position)) return drawn.get(position);
-    const place = element("span", { class: "mrb-thumb", "aria-hidden": "true", title: pictured ? "" : "no image" }, pictured ? "" : "–");
-    const look = async () => {
-      if (!place.isConnected) return drawn.delete(position);
-      try {
-        place.append(element("img", { src: URL.createObjectURL((await picture(position)).blob), alt: "", width: 40, height: 40, draggable: "false" }));
-      } catch {
-        Object.assign(place, { textContent: "✗", title: "the image cannot be shown" });
+    if (!drawn.has(position)) drawn.set(position, element("span", { class: "mrb-thumb", "aria-hidden": "true", title: pictured ? "" : "no image" }, pictured ? null : "–"));
+    return drawn.get(position);
+  }
+
+  // Once the list has rested, one after the other: nobody who steps from case to case waits for a picture.
+  function rest() {
+    clearTimeout(state.timer);
+    const timer = (state.timer = setTimeout(async () => {
+      for (const [position, place] of drawn) {
+        if (!place.isConnected || place.hasChildNodes()) continue;
+        if (timer !== state.timer) return;
+        const made = await picture(position).then(({ blob }) => element("img", { src: URL.createObjectURL(blob), alt: "", width: 40, height: 40, draggable: "false" }), () => "✗");
+        place.replaceChildren(made);
+        if (made === "✗") place.title = "the image cannot be shown";
       }
-      return place;
-    };
-    if (pictured) setTimeout(() => { asked = asked.then(look); }, REST);
-    drawn.set(position, place);
-    return place;
+    }, REST));
   }
 
   function showPictures(on) {
@@ -92,6 +92,7 @@ function mrbList({ fetch, pick, picture }) {
     box.replaceChildren(...items);
     Object.assign(state, { first, last });
     point();
+    rest();
   }
 
   const isDrawn = (index) => index >= state.first && index < state.last;
@@ -122,6 +123,7 @@ function mrbList({ fetch, pick, picture }) {
     rows[before - state.first]?.setAttribute("aria-selected", "false");
     rows[index - state.first]?.setAttribute("aria-selected", "true");
     point();
+    rest();
   }
 
   // The row at an index, once it is there; nothing of an earlier selection.
