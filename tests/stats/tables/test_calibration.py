@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, special
-from tests.simulation.rows import each_case
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.methods.calibration_error import fitted, log_odds, recalibrated, temperature
 from mrb_lib.stats.methods.forecasts import FOLDS, Forecasts, folds
-from mrb_lib.stats.panel import ABSENT, Panel, as_panel
+from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.tables import calibration as reasons
+from tests.simulation.panels import forecasts_of, frame_of
 from tests.stats import small_tables
 from tests.stats.small_tables import calibration, cases_of, gold_of
 
@@ -164,13 +164,7 @@ def innocent(n: int, runs: int, seed: int, too_sure: float = 1.0) -> tuple[Panel
     up = generator.random((runs, n)) < 0.5
     odds = 2 * (np.where(up, 1, -1) + generator.normal(0, 1.2, (12, runs, n))) / 1.2**2
     odds[3] *= too_sure
-    p = np.full((12, runs, n, 2, 1), np.nan)
-    p[:, :, :, 0, 0] = 1 / (1 + np.exp(-odds))
-    choice = np.where(np.isnan(p), ABSENT, np.where(p > 0.5, 0, 1)).astype(np.int8)
-    names, ids = [f"d{i:03d}" for i in range(runs)], [f"c{i}" for i in range(n)]
-    panel = Panel([f"j{i:02d}" for i in range(12)], names, [0], choice, p, pd.DataFrame())
-    gold = pd.DataFrame({**each_case(names, ids), "choice": np.where(up, "A", "B").ravel()})
-    return panel, gold, cases_of(n)
+    return forecasts_of(special.expit(odds)), frame_of((~up).astype(np.int64)), cases_of(n)
 
 
 def test_of_twelve_innocent_judges_the_sentence_seldom_names_one() -> None:
@@ -193,7 +187,7 @@ def test_an_overconfident_judge_among_innocent_ones_is_named_with_its_gap() -> N
     assert row["family"] == 12
     said = SPEC.says(table)
     assert said.startswith(
-        f"On d000, 1 of 12 judges is significantly overconfident. j03 is right {row['accuracy']:.0%} of the time, and "
+        f"On d0000, 1 of 12 judges is significantly overconfident. j03 is right {row['accuracy']:.0%} of the time, and "
         f"its mean confidence is {100 * row['overconfidence']:.0f} points higher "
     )
 
