@@ -250,6 +250,7 @@ class Selections:
         self.data, self.reviews, self.blind = data, reviews, blind
         self._selected = lru_cache(maxsize=16)(self._select)
         self._marks_of = lru_cache(maxsize=4)(lambda n: values_by_case(current(reviews.history().iloc[:n]), "reviewer"))
+        self._tags_of = lru_cache(maxsize=4)(self._current_tags)
 
     def of(self, query: Query, scope: Scope = _NOBODY) -> IntArray:
         """The positions of the cases that a query leaves, in its order, kept for the questions that follow."""
@@ -299,12 +300,16 @@ class Selections:
         """The cases that somebody has reviewed, as of a scope or by now."""
         return {case for case, names in self.marks(scope).items() if reviewer in names}
 
+    def _current_tags(self, n: int) -> list[tuple[str, str, str]]:
+        rows = current_tags(self.reviews.history("tags").iloc[:n])[["case_id", "tag", "reviewer"]]
+        return list(rows.itertuples(index=False, name=None))
+
     def tagged(self, reviewer: str | None, scope: Scope | None = None) -> dict[str, list[tuple[str, str]]]:
         """By case, the tags that a reviewer may see, each with who gave it; for nobody in particular (None), all."""
         seen: dict[str, list[tuple[str, str]]] = {}
-        rows = current_tags(self.reviews.readable("tags").iloc[: scope and scope[2]])
+        n = len(self.reviews.readable("tags").iloc[: scope and scope[2]])
         reviewed = self.reviewed(reviewer, scope) if self.blind and reviewer is not None else set()
-        for case, tag, by in zip(rows["case_id"], rows["tag"], rows["reviewer"], strict=True):
+        for case, tag, by in self._tags_of(n) if n else ():
             if not self.blind or reviewer in (None, by) or case in reviewed:
                 seen.setdefault(str(case), []).append((str(tag), str(by)))
         return seen
