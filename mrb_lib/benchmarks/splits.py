@@ -1,13 +1,13 @@
-"""Which cases is a judge trained on, stopped by and tested on, and could it know one from another?
+"""Training, validation and test cases, drawn so that no unit of cases stands on two sides.
 
-`split` draws the parts, `write_split` keeps them in the folder of the benchmark, and `check_split` refuses a split,
-given or made, in which a case could be known from one that is trained on.
+`split` draws the parts, and `write_split` keeps them in the folder of the benchmark. `mrb_lib.benchmarks.audit.splits`
+checks them.
 """
 
 import hashlib
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -33,8 +33,7 @@ from mrb_lib.benchmarks.table_digests import MARK, SUMS, digests_with
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import replace_files
-from mrb_lib.tables.schema import SPLITS, TEST, TRAIN, VALIDATION
-from mrb_lib.tables.validation import CASES_FILE, Finding, case_finding, counted
+from mrb_lib.tables.schema import SPLITS, TEST
 
 SPLIT: Final = "split"
 FOLD: Final = "fold"
@@ -44,7 +43,6 @@ _PATIENT: Final = re.compile(r"(patient|subject)s?[ _-]?(id|no|nr|number)?", re.
 _SUBFIELDS: Final = ("organ", "department")
 _MAIN: Final = "overall"
 _SHOWN_VALUES, _PARTS = 20, 2
-_AGAIN = "run `mrb split BENCH --overwrite`"
 Members = NDArray[np.bool_]
 Amounts = NDArray[np.float64]
 
@@ -173,7 +171,7 @@ class Split:
     statements: tuple[str, ...]
 
     def balance(self) -> pd.DataFrame:
-        """How alike the parts are.
+        """Return how alike the parts are.
 
         Returns
         -------
@@ -273,7 +271,7 @@ def _shares(test: float, validation: float) -> Amounts:
 
 
 def _left_out(cases: pd.DataFrame, wishes: Sequence[str]) -> Members:
-    """Which cases are named to be left out."""
+    """Return a mask of the cases that are named to be left out."""
     named = np.zeros(len(cases), dtype=bool)
     for wish in wishes:
         column, equals, value = wish.partition("=")
@@ -300,7 +298,7 @@ def _folds(cases: pd.DataFrame, column: str, units: SplitUnits) -> tuple[pd.Seri
 
 
 def _balanced_columns(benchmark: Benchmark) -> pd.DataFrame:
-    """What the parts are to be alike in, a row a case."""
+    """Return the columns in which the parts are to be alike, with a row per case."""
     cases, meta = benchmark.cases, benchmark.meta
     main = _MAIN if _MAIN in meta.dimensions else meta.dimensions[0]
     labels = gold(benchmark)
@@ -413,7 +411,7 @@ def split_digest(cases: pd.DataFrame) -> str:
 
 
 def is_split(benchmark: Benchmark) -> bool:
-    """Whether the cases have a split, given or made."""
+    """Return whether the cases have a split, given or made."""
     return _has_values(benchmark.cases, SPLIT)
 
 
@@ -453,94 +451,3 @@ def write_split(benchmark: Benchmark) -> None:
     contents = {"cases.parquet": buffer.getvalue(), "benchmark.toml": meta_text(benchmark.meta).encode("utf-8")}
     contents[SUMS] = digests_with(folder, {"cases.parquet": hashlib.sha256(buffer.getvalue()).hexdigest()})
     replace_files(folder, contents)
-
-
-def check_split(benchmark: Benchmark) -> None:
-    """Refuse to train where a case of validation or test could be known from a training case.
-
-    Raises
-    ------
-    InputError
-        The cases are not split, or `split_findings` reports an error or an unknown name of a split; names the first of
-        these and counts the others.
-
-    Notes
-    -----
-    Validated by tests/benchmarks/audit/test_audit_splits.py.
-    """
-    where = benchmark.path or f"benchmark {benchmark.meta.name}"
-    if not is_split(benchmark):
-        raise InputError(f"{where}: the cases are not split; run `mrb split {benchmark.path or 'BENCH'}` first.")
-    faults = [one for one in split_findings(benchmark) if one.severity == "error" or one.row is not None]
-    if faults:
-        more = f", one of {len(faults):,} such cases" if len(faults) > 1 else ""
-        again = _AGAIN.replace("BENCH", str(benchmark.path or "BENCH"))
-        raise InputError(f"{where}: {faults[0].problem}{more}; {again}.")
-
-
-def split_findings(benchmark: Benchmark, progress: Progress | None = None) -> list[Finding]:
-    """Audit the split of a benchmark, given or made by `mrb split`; nothing where the cases are not split.
-
-    Parameters
-    ----------
-    progress : called with "images", how many are compared, and of how many
-
-    Returns
-    -------
-    list of Finding
-        Errors, for nothing may be trained on such a split: a digest in `benchmark.toml` that is not the cases', and
-        each case of validation or test that shares a unit, a cluster or an image with a training case (or with a
-        case of another fold). Nearly the same texts about different images are one warning; names other than train,
-        validation and test are others.
-
-    Notes
-    -----
-    Tested by tests/benchmarks/audit/test_audit_splits.py.
-    """
-    if not is_split(benchmark):
-        return []
-    cases, stated = benchmark.cases, benchmark.meta.extra.get(SPLIT)
-    rule = stated if isinstance(stated, Mapping) else {}
-    findings = []
-    for row in np.flatnonzero(cases[SPLIT].notna() & ~cases[SPLIT].isin(list(SPLITS))):
-        problem = f"case {cases['case_id'].iloc[row]} is in split {cases[SPLIT].iloc[row]!r}, which is not known"
-        findings.append(case_finding(cases, row, SPLIT, problem, f"write {', '.join(SPLITS)}, or {_AGAIN}"))
-    if isinstance(stated, Mapping) and rule.get("digest") != split_digest(cases):
-        problem = "the cases are split otherwise than benchmark.toml says (its digest)"
-        findings.append(Finding("error", "benchmark.toml", None, SPLIT, problem, f"restore cases.parquet, or {_AGAIN}"))
-    by = rule.get("by")
-    values = by if isinstance(by, str) and (by in cases or by in (ITEM, MODEL_PAIR)) else None
-    units = split_units(benchmark, values, progress, join_texts=bool(rule.get("join_texts")))
-    one, other = (cases[SPLIT].iloc[units.alike[name]].to_numpy() for name in ("row_1", "row_2"))
-    problem = "pairs of cases about different images have nearly the same texts and stand on two sides of the split"
-    cure = "look at some; `mrb split BENCH --join-texts --overwrite` keeps them together"
-    findings += counted(int((one != other).sum()), "warning", CASES_FILE, problem, cure, SPLIT)
-    is_train = (cases[SPLIT] == TRAIN).to_numpy(dtype=bool)
-    is_unseen = cases[SPLIT].isin([VALIDATION, TEST]).to_numpy(dtype=bool)
-    findings += _crossings(cases, units, SPLIT, is_train, is_unseen)
-    if FOLD in cases:
-        is_first = np.isin(np.arange(len(cases)), np.unique(units.codes, return_index=True)[1])
-        findings += _crossings(cases, units, FOLD, is_first, ~is_first)
-    return findings
-
-
-def _crossings(
-    cases: pd.DataFrame, units: SplitUnits, column: str, known: NDArray[np.bool_], unseen: NDArray[np.bool_]
-) -> Iterator[Finding]:
-    """For each unseen case the first known one of its unit on another side; one that it is paired with goes before."""
-    sides = cases[column].astype("str").fillna("").to_numpy(dtype=object)
-    near = units.near
-    ends = pd.concat([near, near.rename(columns={"row_1": "row_2", "row_2": "row_1"})])
-    ends = ends[known[ends["row_1"]] & unseen[ends["row_2"]]].sort_values("row_1")
-    paired = {row_2: (row_1, kind) for row_1, row_2, kind in ends.iloc[::-1].itertuples(index=False)}
-    rows = np.flatnonzero(known)
-    first = dict(zip(units.codes[rows[::-1]].tolist(), rows[::-1].tolist(), strict=True))
-    shared = f"its {units.by.replace('_', ' ')}, or a near-duplicate of it,"
-    what = "" if column == SPLIT else f"{column} "
-    for row in np.flatnonzero(unseen).tolist():
-        other, kind = paired.get(row, (first.get(int(units.codes[row])), shared))
-        if other is not None and sides[row] != sides[other]:
-            case, known_case = (f"case {cases['case_id'].iloc[i]} ({what}{sides[i]})" for i in (row, other))
-            problem = f"{case} shares {kind} with {known_case}"
-            cure = f"put both on one side, or {_AGAIN}"
-            yield case_finding(cases, row, column, problem, cure, severity="error")

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mrb_lib.benchmarks.audit.splits import check_split
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.splits import check_split, split, split_digest, split_units, write_split
+from mrb_lib.benchmarks.splits import split, split_digest, split_units, write_split
 from mrb_lib.benchmarks.table_digests import record_digests
 from mrb_lib.tables import files
 from mrb_lib.tables.errors import InputError

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.benchmarks.audit.splits import check_split
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.benchmarks.splits import check_split
 from mrb_lib.build.construct.screen import CRITERIA
 from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli.app import app

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -188,9 +189,9 @@ def test_a_copy_beside_the_weights_is_enough(rows: Path, tmp_path: Path) -> None
     ],
 )
 def test_a_file_that_is_none_stops_the_command_before_anything_is_judged(
-    divided: Benchmark, rows: Path, tmp_path: Path, change: object, message: str
+    divided: Benchmark, rows: Path, tmp_path: Path, change: Callable[[str], str], message: str
 ) -> None:
-    rows.write_text(change(rows.read_text(encoding="utf-8")), encoding="utf-8")  # type: ignore[operator]
+    rows.write_text(change(rows.read_text(encoding="utf-8")), encoding="utf-8")
     with pytest.raises(InputError, match=message):
         judge(divided, tmp_path / "runs", ["longer"], settings=Settings(trained_on=str(rows)))
     assert not (tmp_path / "runs").exists()

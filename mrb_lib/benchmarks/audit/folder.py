@@ -11,11 +11,11 @@ import pandas as pd
 from mrb_lib.benchmarks.audit import labels
 from mrb_lib.benchmarks.audit.identities import identity_findings
 from mrb_lib.benchmarks.audit.images import image_findings
+from mrb_lib.benchmarks.audit.splits import split_findings
 from mrb_lib.benchmarks.audit.text import text_findings
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, read_table
 from mrb_lib.benchmarks.images.pictures import Progress
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta
-from mrb_lib.benchmarks.splits import split_findings
 from mrb_lib.benchmarks.table_digests import SUMS, changed_tables
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError

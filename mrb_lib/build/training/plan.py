@@ -10,9 +10,10 @@ from typing import Final, cast
 import numpy as np
 import pandas as pd
 
+from mrb_lib.benchmarks.audit.splits import check_split
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.case_digests import case_digests
-from mrb_lib.benchmarks.splits import FOLD, SPLIT, check_split
+from mrb_lib.benchmarks.splits import FOLD, SPLIT
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.build.training.examples import Examples, examples
 from mrb_lib.build.training.recipe import Recipe

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.audit.folder import audit
+from mrb_lib.benchmarks.audit.splits import check_split, split_findings
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.splits import check_split, split, split_findings, write_split
+from mrb_lib.benchmarks.splits import split, write_split
 from mrb_lib.demo import write_demo
 from mrb_lib.tables.errors import InputError
 

@@ -11,8 +11,8 @@ import yaml
 from huggingface_hub import DatasetCard
 
 from mrb_lib.benchmarks.audit.folder import audit
+from mrb_lib.benchmarks.audit.splits import check_split
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.benchmarks.splits import check_split
 from mrb_lib.build.construct.pair import Plan, pair
 from mrb_lib.build.construct.release import NOT_ANNOTATED, Released, Terms, release
 from mrb_lib.build.construct.work import Work

@@ -6,10 +6,11 @@ from typing import Annotated, Final, cast
 
 import pandas as pd
 
+from mrb_lib.benchmarks.audit.splits import check_split
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.formats import writes
 from mrb_lib.benchmarks.formats.base import Write
-from mrb_lib.benchmarks.splits import SPLIT, check_split
+from mrb_lib.benchmarks.splits import SPLIT
 from mrb_lib.build.training.examples import ExampleOptions, Examples, References, Ties, examples
 from mrb_lib.build.training.formats.rows import RowFormat, readable, write_rows
 from mrb_lib.build.training.replies import label_keys, learnable, message, one_of_two, reply_rows
