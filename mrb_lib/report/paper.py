@@ -16,14 +16,12 @@ from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.groups import JURY
-from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.report.publish import PublishedTable
 from mrb_lib.report.table import DERIVED, Text, draw
 from mrb_lib.report.tabular import spread, table_text
 from mrb_lib.stats.phrases import opening, percent
 from mrb_lib.stats.tables.accuracy import AVERAGE
 from mrb_lib.tables.errors import NotApplicable
-from mrb_lib.tables.schema import ORDERS
 
 if TYPE_CHECKING:
     from mrb_lib.report.study import Study
@@ -196,30 +194,22 @@ class PaperPages:
         return self.study.figure(f"case-{kind}", chosen, dimension=self.dimension)
 
     def prompts(self) -> Text:
-        """Return what judges were asked about the first case in order AB, each prompt once with its judges.
+        """Return the templates of the judges' prompts, each once with its judges.
 
         Where no run contains a prompt, the form of the published benchmark follows, named as such.
         """
-        case = self.study.benchmark.cases.sort_values("case_id").iloc[0]
-        shown = {order: shown_case(case, order) for order in ORDERS}
-        asked: dict[tuple[str, str], list[str]] = {}
+        asked: dict[str, list[str]] = {}
         for manifest in self.study.manifests:
-            said = sent(manifest, shown, "AB", self.dimension)
-            asked.setdefault((said.text, said.note), []).append(manifest.judge)
+            asked.setdefault(manifest.prompt_text, []).append(manifest.judge)
         parts = list[str]()
-        for (text, note), judges in sorted(asked.items(), key=lambda item: not item[0][0]):
+        for text, judges in sorted(asked.items(), key=lambda item: not item[0]):
             names = list(dict.fromkeys(judges))
             others = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            note = "were asked by this template" if text else "no prompt is known"
             parts.append(f"{', '.join(names[:_MOST_NAMES])}{others}: {note}.\n\n{text}".rstrip())
-        if self.study.benchmark.meta.is_preference and not any(text for text, _ in asked):
-            meta, first = self.study.benchmark.meta, shown["AB"]
-            form = load_prompt(_PROMPT).render(
-                str(case["question"]), [str(first["first"]), str(first["second"])], meta.dimensions,
-                n_images=len(first["images"]), choices=meta.choices or ("A", "B"),
-            )  # fmt: skip
-            parts.append(f"What --prompt {_PROMPT} would ask:\n\n{form.text}")
-        text = "\n\n".join([f"Case {case['case_id']}, order AB, dimension {self.dimension}.", *parts])
-        return Text(text)
+        if self.study.benchmark.meta.is_preference and not any(asked):
+            parts.append(f"The template of --prompt {_PROMPT}:\n\n{load_prompt(_PROMPT).text}")
+        return Text("\n\n".join(parts))
 
     def conclusion(self, *tables: str, by: str = "organ") -> Text:
         """Return the findings and the sentences of some tables, without what does not apply."""

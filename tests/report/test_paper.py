@@ -142,25 +142,22 @@ def test_every_neighbour_has_a_source(pages: PaperPages) -> None:
 class TestThePrompt:
     def test_is_that_of_the_run_once_for_all_judges_that_were_asked_it(self, pages: PaperPages) -> None:
         prompt = load_prompt("official-form")
-        spec = {"engine": "endpoint", "dimensions": ["accuracy", "overall"], "choices": ["A", "B"]}
-        asked = {"prompt_id": prompt.id, "prompt_hash": prompt.hash, "prompt_text": prompt.text, "spec": spec}
+        asked = {"prompt_id": prompt.id, "prompt_hash": prompt.hash, "prompt_text": prompt.text}
         runs = [Manifest("r", "j", **asked), Manifest("s", "k", **asked), Manifest("t", "longer")]
         said = mrb.paper(replace(pages.study, manifests=runs)).prompts()
-        assert said.startswith("Case c000, order AB, dimension overall.")
-        assert "j, k: " in said
-        assert "longer: this judge takes no prompt." in said
+        assert said.startswith(f"j, k: were asked by this template.\n\n{prompt.text}".rstrip())
+        assert said.endswith("longer: no prompt is known.")
 
     def test_names_five_judges_and_counts_the_others(self, pages: PaperPages) -> None:
         runs = [Manifest(f"r{i}", f"j{i}") for i in range(45)]
         said = mrb.paper(replace(pages.study, manifests=runs)).prompts()
-        assert "\n\nj0, j1, j2, j3, j4 and 40 more: " in said
+        assert "j0, j1, j2, j3, j4 and 40 more: " in said
         assert "j5" not in said
 
     def test_that_no_run_holds_is_named_for_what_it_is(self, pages: PaperPages) -> None:
         said = pages.prompts()
-        assert "the run does not say what was asked" in said
-        assert "What --prompt official-form would ask:" in said
-        assert '"tie"' not in said
+        assert "no prompt is known" in said
+        assert "The template of --prompt official-form:" in said
 
 
 def studied(votes: dict[str, str], said: dict[tuple[str, str], str], organs: list[str | None]) -> PaperPages:

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.beside import beside_of
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.outcomes import RunSummary
 from mrb_lib.runs.plan import ProbeOptions, make_plan
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import OF_PLAN, to_shown_frame
 from mrb_lib.verdicts.store import read_run
@@ -202,17 +200,3 @@ def test_a_run_that_is_damaged_is_made_again_though_training_cases_are_left_out(
     part.write_bytes(part.read_bytes()[:-20])
     [again] = judge(bench, tmp_path / "runs", ["random"], settings=settings)
     assert again.made == 10 * 2 * len(DIMENSIONS)
-
-
-def test_what_was_asked_is_shown_or_said_not_to_be(bench: Benchmark, tmp_path: Path) -> None:
-    case = bench.cases.iloc[20]
-    shown = {order: shown_case(case, order) for order in ORDERS}
-    summary, of_case = asked(bench, tmp_path / "runs", reference="weak", evidence=True)
-    manifest = read_manifest(summary.folder)
-    assert {sent(manifest, shown, order, "overall").text for order in ORDERS} == set(of_case["question-20"])
-    summary, of_case = asked(bench, tmp_path / "runs", examples=2)
-    written = sent(read_manifest(summary.folder), shown, "AB", "overall")
-    assert "before it came 2 worked examples, which are not shown here" in written.note
-    assert any(text.endswith(written.text) for text in of_case["question-20"])
-    bare = {order: shown_case(case.drop(["reference_weak", "evidence"]), order) for order in ORDERS}
-    assert sent(manifest, bare, "AB", "overall").note.startswith("nothing was asked: the weak reference")

@@ -69,9 +69,9 @@ def probed_html(
         own |= {"texts": _texts(before, after), "pictures": _pictures(benchmark, before, after, probe, side)}
     if verdicts is not None:
         labels = pd.DataFrame(columns=["dimension", "choice"]) if gold is None else rows_of(gold, case_id)
-        given, case = rows_of(verdicts, case_id), rows_of(benchmark.cases, case_id).iloc[0]
+        given = rows_of(verdicts, case_id)
         beside = beside_html(given, labels, probe, scale)
-        replies = replies_html(case, given[given["probe"].eq(probe)], f"h{level + 1}", manifests, scale)
+        replies = replies_html(given[given["probe"].eq(probe)], f"h{level + 1}", manifests, scale)
     return template("case_probed").render(
         case_id=case_id, name=probe, about=about, before=before, after=after, seed=seed, rated=scale is not None,
         level=level, style=style, note=kind_note(benchmark.meta.kind), verdicts=beside,

@@ -252,7 +252,6 @@ def _label_cell(row: VerdictRow, labels: Sequence[str], label: str, gold: bool |
 
 
 def replies_html(
-    case: pd.Series,
     verdicts: pd.DataFrame,
     heading: str,
     manifests: Mapping[str, Manifest] | None = None,
@@ -262,12 +261,10 @@ def replies_html(
 
     Parameters
     ----------
-    case : one row of the cases table
-    verdicts : those on this case
+    verdicts : those on one case
     manifests : of the runs, by the judge's name; a judge without one has no prompt to show
     scale : of ratings, which have one order; None of preferences
     """
-    in_order: dict[str, pd.Series] = {}
     judges = []
     for about, own in presented(verdicts, by_order=scale is None):
         rows_of: dict[tuple[str | None, str | None], list[VerdictRow]] = {}
@@ -276,37 +273,30 @@ def replies_html(
             reply, error = (text if isinstance(text := row.get(name), str) else None for name in ("reply", "error"))
             if (reply, error) != (None, None):
                 rows_of.setdefault((reply, error), []).append(row)
-        manifest, replies, earlier = (manifests or {}).get(about["judge"]), [], []
+        manifest, replies = (manifests or {}).get(about["judge"]), []
         for (reply, error), rows in rows_of.items():
-            asked = _asked(case, in_order, rows[0], manifest)
             one = {
                 "dimensions": ", ".join(str(row["dimension"]) for row in rows) if len(rows_of) > 1 else "",
                 "cost": _cost(rows, manifest),
-                "asked": None if asked in earlier else asked,
                 "reply": reply,
                 "read": _reading(rows),
                 "error": error,
             }
-            earlier.append(asked)
             replies.append(one)
         if replies:
             lengths = [len(reply) for reply, _ in rows_of if reply is not None]
-            judges.append(about | {"lengths": lengths, "replies": replies})
+            judges.append(about | {"lengths": lengths, "asked": _asked(manifest), "replies": replies})
     return macro("case_replies", "replies")(judges, heading)
 
 
-def _asked(case: pd.Series, shown: dict[str, pd.Series], row: VerdictRow, manifest: Manifest | None) -> dict[str, Any]:
-    """The prompt behind a verdict, or why there is none; `shown` keeps the case as judges saw it, by order."""
-    if manifest is None:
+def _asked(manifest: Manifest | None) -> dict[str, Any]:
+    """The prompt's template as the run keeps it, or why there is none."""
+    if manifest is None or manifest.source:
         return {"text": None, "note": "the run does not say what was asked"}
-    from mrb_lib.judges.sent import sent, shown_case  # slow to import, so only where a run is at hand
-
-    order = str(row["order"])
-    if order not in shown:
-        shown[order] = shown_case(case, order)
-    request = sent(manifest, shown, order, str(row["dimension"]), str(row.get("probe", NO_PROBE)))
-    text = request.text[:LONGEST_PROMPT] or None
-    return {"text": text, "note": request.note, "length": len(request.text), "images": list(request.images)}
+    if not manifest.prompt_text:
+        return {"text": None, "note": "this judge takes no prompt"}
+    text = manifest.prompt_text
+    return {"text": text[:LONGEST_PROMPT], "note": "the run's template, not filled in", "length": len(text)}
 
 
 def _cost(rows: Sequence[VerdictRow], manifest: Manifest | None) -> list[tuple[str, object]]:

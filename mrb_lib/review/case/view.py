@@ -51,7 +51,7 @@ def case_html(
     annotations, gold, verdicts : the tables, of this case or of all; only rows of this case are shown. Verdicts with
         `p_a` show the probability of what they chose; those with `reply` and `error` show these, whole, on demand.
         Those that are `seen` (`mrb_lib.verdicts.training.mark_seen`) are of judges that were trained on the case.
-    manifests : of the runs, by the judge's name in the verdicts; with them each reply opens what was asked
+    manifests : of the runs, by the judge's name in the verdicts; with them each judge opens its prompt
     meta : of the benchmark, which says whether one response a case is rated, and by which categories; None for
         preferences between two
     note : a sentence to show above it, as for simulated data
@@ -74,7 +74,7 @@ def case_html(
         case=case, case_id=here, note=note, level=level, style=style,
         meta=None if scale is None else meta,
         votes=votes_html(of_one, labels, CHOICES if scale is None else scale.categories),
-        judged=judged + replies_html(case, own, heading, manifests, scale),
+        judged=judged + replies_html(own, heading, manifests, scale),
         pictures=[image_html(name, images, side, i) for i, name in enumerate(case["images"])],
         answers=answers_html(case, heading, rated=scale is not None),
         reference=answer_html(reference, read_markdown(reference)) if reference else "",

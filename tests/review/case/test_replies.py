@@ -1,29 +1,20 @@
-"""Every reply opens what was asked, as far as its run says, and why it counts as it does."""
+"""Every judge opens the template of its prompt, as far as its run says, and every reply why it counts as it does."""
 
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html import unescape
 
 import pandas as pd
 import pytest
 
 from mrb_lib.judges.prompts import load_prompt
-from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.review.case.verdicts import LONGEST_PROMPT, replies_html
 from mrb_lib.verdicts.manifest import Manifest
 
 HOSTILE = "</div></details><script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*191 }}\u202e"
 DIMENSIONS = ["accuracy", "overall"]
-CASE = pd.Series(
-    {
-        "case_id": "c",
-        "question": HOSTILE,
-        "response_a": "the left one",
-        "response_b": "the right one",
-        "images": ["a<b>.png"],
-    }
-)
 
 
 def manifest_of(prompt: str = "plain", **spec: object) -> Manifest:
@@ -49,23 +40,21 @@ def words(html: str, kind: str) -> list[str]:
     return [re.sub("<[^>]*>", "", found) for found in re.findall(rf'<p class="mrb-answers-to {kind}">(.*?)</p>', html)]
 
 
-def test_a_reply_opens_the_prompt_in_its_own_order_and_the_settings() -> None:
+def test_a_judge_opens_the_template_of_its_prompt_and_the_settings_of_each_reply() -> None:
     manifest = manifest_of()
     reply = '{"accuracy": "A", "overall": "tie"}'
-    html = replies_html(CASE, verdicts({"reply": reply}, {"reply": f"{reply} ", "order": "BA"}), "h4", {"j": manifest})
+    html = replies_html(verdicts({"reply": reply}, {"reply": f"{reply} ", "order": "BA"}), "h4", {"j": manifest})
     assert html.count('<details class="mrb-prompt">') == 2
-    for order in ("AB", "BA"):
-        assert sent(manifest, {order: shown_case(CASE, order)}, order, "overall").text in unescape(html)
+    assert unescape(html).count(manifest.prompt_text) == 2
     assert html.count("temperature <bdi") == 2
     assert "512 tokens" in html
-    assert "with a&lt;b&gt;.png" in words(html, "mrb-unasked")
     assert words(html, "mrb-read")[0] == ("read without leniency; read as accuracy A, overall A")
 
 
 @pytest.mark.parametrize("manifests", [None, {}, {"j": Manifest("r", "j", source="elsewhere")}])
 def test_a_run_that_does_not_say_is_said_not_to_once(manifests: dict[str, Manifest] | None) -> None:
     frame = verdicts({}).assign(reply=["A", "B"])
-    html = replies_html(CASE, frame, "h4", manifests)
+    html = replies_html(frame, "h4", manifests)
     assert words(html, "mrb-unasked") == ["the run does not say what was asked"]
     assert "mrb-prompt" not in html
 
@@ -73,30 +62,30 @@ def test_a_run_that_does_not_say_is_said_not_to_once(manifests: dict[str, Manife
 def test_a_failure_says_in_words_what_was_and_was_not_read() -> None:
     frame = verdicts({"reply": "accuracy: B is better, and that is all", "status": "repaired"})
     frame.loc[frame["dimension"] == "overall", "choice"] = None
-    [why] = words(replies_html(CASE, frame, "h4"), "mrb-read")
+    [why] = words(replies_html(frame, "h4"), "mrb-read")
     assert why == "read with leniency in its form, or not for every dimension; read as accuracy A; nothing for overall"
     refused = verdicts({"reply": "I'm sorry, I cannot judge medical images.", "status": "refused", "choice": None})
-    assert words(replies_html(CASE, refused, "h4"), "mrb-read")[0].startswith("it declines to judge")
+    assert words(replies_html(refused, "h4"), "mrb-read")[0].startswith("it declines to judge")
     failed = verdicts({"reply": None, "status": "error", "error": "timed out", "choice": None})
-    assert words(replies_html(CASE, failed, "h4"), "mrb-read") == ["no reply came"]
+    assert words(replies_html(failed, "h4"), "mrb-read") == ["no reply came"]
 
 
 def test_hostile_prompts_settings_and_statuses_are_only_text() -> None:
     manifest = manifest_of(temperature=HOSTILE)
     hostile = Manifest("r", "j", manifest.spec, prompt_id=HOSTILE, prompt_hash="?", prompt_text=f"{{% for %}}{HOSTILE}")
     for one in (manifest, hostile):
-        html = replies_html(CASE, verdicts({"reply": HOSTILE, "status": HOSTILE}), "h4", {"j": one})
+        html = replies_html(verdicts({"reply": HOSTILE, "status": HOSTILE}), "h4", {"j": one})
         assert "<script" not in html
         assert "<img" not in html
         assert "1337" not in html
         assert html.count("<details") == html.count("</details>") == 2
-    shown = replies_html(CASE, verdicts({"reply": "x"}), "h4", {"j": hostile})
+    shown = replies_html(verdicts({"reply": "x"}), "h4", {"j": hostile})
     assert "not filled in" in shown
 
 
 def test_a_prompt_of_a_million_characters_is_cut_and_says_so() -> None:
-    case = pd.Series({**CASE, "response_a": "a" * 1_000_000})
-    html = replies_html(case, verdicts({"reply": "x"}), "h4", {"j": manifest_of()})
+    long = replace(manifest_of(), prompt_text="a" * 1_020_000)
+    html = replies_html(verdicts({"reply": "x"}), "h4", {"j": long})
     assert len(html) < 2 * LONGEST_PROMPT
     assert f"its first {LONGEST_PROMPT:,} of 1,0" in html
 
@@ -104,11 +93,3 @@ def test_a_prompt_of_a_million_characters_is_cut_and_says_so() -> None:
 def test_the_view_of_a_case_imports_no_model_and_no_template_before_a_run_is_shown() -> None:
     code = "import sys, mrb_lib.review.case; assert not {'torch', 'transformers', 'jinja2'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_a_prompt_on_one_dimension_is_that_of_its_own_reply() -> None:
-    frame = verdicts({}).assign(reply=["A", "B"])
-    html = replies_html(CASE, frame, "h4", {"j": manifest_of("single")})
-    assert html.count('<details class="mrb-prompt">') == 2
-    assert "the better response in accuracy." in html
-    assert "the better response in overall." in html
