@@ -33,8 +33,7 @@ class Seat:
 def check_known(name: str, runs: Path, extra: Sequence[Path] = ()) -> None:
     """Raise `InputError` unless a name is a judge's, or that of a jury whose members are judges or have runs."""
     entry_of(name, extra)
-    jury = parse_jury(name)
-    for member in jury.members if jury is not None else ():
+    for member in parse_jury(name) or ():
         try:
             entry_of(member, extra)
         except InputError as error:

@@ -38,7 +38,7 @@ def problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequenc
     """
     jury = parse_jury(one.name)
     if jury is not None:
-        members = [replace(one, name=member) for member in jury.members if not has_run(member, runs)]
+        members = [replace(one, name=member) for member in jury if not has_run(member, runs)]
         return list(dict.fromkeys(text for member in members for text in problems(benchmark, runs, member, extra)))
     name, settings = one.name, settings_for(benchmark, one.settings, one.repeats)
     try:

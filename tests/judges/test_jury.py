@@ -4,7 +4,6 @@ import itertools
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import append_part, load_verdicts, read_run, run_folders, save_imported
 
-from ..runs.scripted import Said, Scripted, comparable, draw, little_benchmark, use
+from ..runs.scripted import Scripted, comparable, little_benchmark, use
 
 VOTES = ("A", "B", "tie", None)
 ROW = ["case_id", "dimension", "order"]
@@ -74,84 +73,33 @@ def test_the_majority_of_three_for_every_combination_of_votes(tmp_path: Path) ->
         assert status == ("unparsed" if choice is None else "ok")
 
 
-def test_weights_are_compared_exactly(tmp_path: Path) -> None:
-    votes = [("A", "B", "B"), ("A", "B", "tie"), ("A", None, "B"), (None, None, None), ("A", "A", "B")]
-    assert chosen(decide(tmp_path, "weighted-of:a=0.3,b=0.1,c=0.2", votes)) == ["tie", "A", "A", None, "A"]
-    assert chosen(decide(tmp_path, "weighted-of:a=0.3,b=0.1,c=0.21", votes)) == ["B", "A", "A", None, "A"]
-
-
-@pytest.mark.parametrize(
-    ("first", "votes", "expected", "asked"),
-    [
-        (2, ("A", "A", "-", "-"), "A", 2),
-        (2, ("A", None, "-", "-"), "A", 2),
-        (2, (None, None, "B", "-"), "B", 3),
-        (2, ("A", "B", "A", "-"), "A", 3),
-        (2, ("A", "B", None, "A"), "A", 4),
-        (2, ("A", "B", "tie", "A"), "A", 4),
-        (2, ("A", "B", "A", "B"), "A", 3),
-        (2, ("A", "B", None, None), "tie", 4),
-        (3, ("A", "A", "B", "B"), "tie", 4),
-        (1, ("tie", "-", "-", "-"), "tie", 1),
-        (1, (None, "B", "-", "-"), "B", 2),
-        (2, (None, None, None, None), None, 4),
-        (4, ("A", "A", "B", "tie"), "A", 4),
-    ],
-)
-def test_a_further_member_counts_only_where_those_before_do_not_settle_it(
-    tmp_path: Path, first: int, votes: tuple[str | None, ...], expected: str | None, asked: int
-) -> None:
-    name = f"escalate-of:{first}:a,b,c,d"
-    found = decide(tmp_path, name, [votes])
-    assert chosen(found) == [expected]
-    assert json.loads(found["reply"].iloc[0]) == dict(zip("abcd"[:asked], votes, strict=False))
-    # That the others have spoken, and what they said, changes nothing.
-    full = tuple("B" if vote == "-" else vote for vote in votes)
-    pd.testing.assert_frame_equal(decide(tmp_path, name, [full]), found)
-
-
 def test_a_verdict_waits_for_a_member_that_is_asked_and_has_none(tmp_path: Path) -> None:
     votes = [("A", "-", "A"), ("A", "A", "-"), ("A", "B", "-"), ("A", "B", "B")]
     assert decide(tmp_path, "consensus-of:a,b,c", votes).index.tolist() == ["3"]
-    assert decide(tmp_path, "escalate-of:2:a,b,c", votes).index.tolist() == ["1", "3"]
 
 
 def test_the_probability_is_the_mean_of_those_asked_if_all_gave_one(tmp_path: Path) -> None:
     votes = [("A", "A", "B")]
     assert decide(tmp_path, "consensus-of:a,b,c", votes, [0.9, 0.6, 0.3])["p_first"].tolist() == [pytest.approx(0.6)]
-    weighted = decide(tmp_path, "weighted-of:a=2,b=1,c=1", votes, [0.9, 0.6, 0.4])
-    assert weighted["p_first"].tolist() == [pytest.approx(0.7)]
-    escalated = decide(tmp_path, "escalate-of:2:a,b,c", votes, [0.9, 0.6, np.nan])
-    assert escalated["p_first"].tolist() == [pytest.approx(0.75)], "c was not asked"
     assert decide(tmp_path, "consensus-of:a,b,c", votes, [0.9, 0.6, np.nan])["p_first"].isna().all()
 
 
 def test_a_bound_is_no_probability(tmp_path: Path) -> None:
-    for name, expected in (("consensus-of:a,b", np.nan), ("escalate-of:1:a,b", 0.8)):
-        found = decide(tmp_path, name, [("A", "A")], [0.8, 0.8], (None, "at least"))
-        assert found["p_first"].tolist() == [pytest.approx(expected, nan_ok=True)]
+    found = decide(tmp_path, "consensus-of:a,b", [("A", "A")], [0.8, 0.8], (None, "at least"))
+    assert found["p_first"].isna().all()
 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "consensus-of:", "consensus-of:a", "consensus-of:a,a", "consensus-of:a,,b", "consensus-of:a,consensus-of",
-        "weighted-of", "weighted-of:a,b", "weighted-of:a=1", "weighted-of:a=1,b=0", "weighted-of:a=1,b=-1",
-        "weighted-of:a=1,b=nan", "weighted-of:a=1,b=inf", "weighted-of:a=1,b=1e30", "weighted-of:a=1,b=1/0",
-        "weighted-of:a=1,b=1e9999999999",
-        "weighted-of:=1,b=2", "escalate-of", "escalate-of:a,b", "escalate-of:0:a,b", "escalate-of:3:a,b",
-        "escalate-of:-1:a,b", "escalate-of:²:a,b", "escalate-of:1:", "escalate-of:1:a,escalate-of:1:b",
-    ],
-)  # fmt: skip
+    ["consensus-of:", "consensus-of:a", "consensus-of:a,a", "consensus-of:a,,b", "consensus-of:a,consensus-of"],
+)
 def test_a_jury_that_is_not_well_formed_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="judge "):
         parse_jury(name)
 
 
 def test_a_name_may_hold_what_names_of_judges_hold() -> None:
-    parsed = parse_jury("weighted-of:endpoint:org/model=2,path:a=b=1/3")
-    assert parsed is not None
-    assert (parsed.members, parsed.weights) == (("endpoint:org/model", "path:a=b"), (6, 1))
+    assert parse_jury("consensus-of:endpoint:org/model,path:a=b") == ("endpoint:org/model", "path:a=b")
     assert parse_jury("longer") is None
 
 
@@ -178,35 +126,6 @@ def test_members_that_have_not_judged_are_run_first_and_a_second_call_goes_on(
     whole = comparable(load_verdicts(tmp_path, replies=True))
     judge(little, tmp_path / "whole", ["two", "one", "consensus-of:one,two"])
     pd.testing.assert_frame_equal(comparable(load_verdicts(tmp_path / "whole", replies=True)), whole)
-
-
-def test_escalation_asks_further_members_only_about_rows_that_are_open(
-    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def says(salt: str) -> Callable[[tuple[object, ...]], Said]:
-        def say(key: tuple[object, ...]) -> Said:
-            pick = ("first", "second", None)[draw(salt, *key) % 3]
-            return {"pick": pick, "status": "ok" if pick else "refused"}
-
-        return say
-
-    members = [Scripted(name, says(name)) for name in ("one", "two", "three", "four")]
-    use(monkeypatch, *members)
-    [done] = judge(little, tmp_path, ["escalate-of:2:one,two,three,four"], settings=Settings(batch_size=7))
-    table = _table(tmp_path)
-    first = table[["one", "two"]]
-    settled = [len({vote for vote in row if vote is not None}) == 1 for row in first.itertuples(index=False, name=None)]
-    assert table.loc[settled, ["three", "four"]].isna().all(axis=None)
-    assert table.loc[~np.array(settled), "three"].size == members[2].asked == 160 - sum(settled)
-    assert [member.asked for member in members[:2]] == [160, 160]
-    assert 0 < members[3].asked < members[2].asked < 160
-    assert (done.made, done.waiting) == (160, 0)
-    jury = read_run(done.folder).set_index(ROW)
-    assert set(jury["reply"].map(json.loads).map(len)) == {2, 3, 4}
-    # The same jury over members that have all spoken says the same.
-    judge(little, tmp_path / "all", ["one", "two", "three", "four", "escalate-of:2:one,two,three,four"])
-    [folder] = [folder for folder in run_folders(tmp_path / "all") if folder.name.startswith("escalate")]
-    pd.testing.assert_frame_equal(comparable(read_run(folder)), comparable(read_run(done.folder)))
 
 
 def test_an_imported_member_is_read_and_what_it_lacks_waits(little: Benchmark, tmp_path: Path) -> None:
@@ -264,8 +183,7 @@ def test_a_verdict_whose_members_changed_their_choice_is_made_again(
     assert judge(little, tmp_path, ["consensus-of:one,two"])[0].retried == 0
 
 
-@pytest.mark.parametrize("name", ["consensus-of:first,nobody", "weighted-of:first=1,nobody=2", "escalate-of:1:first,x"])
-def test_a_member_that_is_nobody_is_found_before_anybody_judges(little: Benchmark, tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match=name):
-        judge(little, tmp_path / "runs", ["longer", name])
+def test_a_member_that_is_nobody_is_found_before_anybody_judges(little: Benchmark, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="consensus-of:first,nobody"):
+        judge(little, tmp_path / "runs", ["longer", "consensus-of:first,nobody"])
     assert not (tmp_path / "runs").exists()

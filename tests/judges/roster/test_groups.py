@@ -57,7 +57,6 @@ CASES: tuple[tuple[Manifest, str, str | None, str], ...] = (
     (published("somebody's judge"), "other", None, "unmatched"),
     # what is no single model
     (Manifest("r", "consensus-of:medgemma-4b,gpt-4o"), "jury", None, "exact"),
-    (Manifest("r", "weighted-of:gpt-4o=2,longer=1"), "jury", None, "exact"),
     (Manifest("r", "simulated-careful", kind="simulated", source="SIMULATED"), "SIMULATED", None, "exact"),
 )  # fmt: skip
 

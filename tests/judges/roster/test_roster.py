@@ -154,7 +154,7 @@ def test_a_folder_is_judged_with_the_engine_named_and_called_after_the_folder(
         ("endpoint:", "not in the roster"),
         ("endpoint:m+packed", "no weights that packed could read; write endpoint:m"),
         ("consensus-of:a,a", "each named once"),
-        ("escalate-of:9:a,b", "escalate-of"),
+        ("consensus-of:a", "consensus-of"),
     ],
 )
 def test_a_name_that_is_none_is_refused_with_what_to_do(tmp_path: Path, name: str, said: str) -> None:
