@@ -1,4 +1,4 @@
-"""Texts beside the case in a prompt: a reference of a stated quality, passages of evidence, worked examples.
+"""Texts beside the case in a prompt: the reference answer, worked examples.
 
 None of it is in a template, so that every template shows it in the same words and the same kind of fence.
 """
@@ -10,22 +10,14 @@ from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, WEAK
+from mrb_lib.verdicts.orders import EXAMPLES
 
-ReferenceLevel = Literal["none", "weak", "strong"]
-ExamplesBy = Literal["nearest", "random"]
+ReferenceLevel = Literal["none", "strong"]
 MOST_EXAMPLES: Final = 10
 
 Fence = Callable[[str, str], str]
 
-_REFERENCE: Final = {
-    "strong": "An expert's reference answer is given; a response need not share its wording.",
-    "weak": "A reference answer is given that may be incomplete or wrong in parts: it is a help, not the truth.",
-}
-_EVIDENCE: Final = (
-    "Passages that may bear on the question are given. They are not about these responses, and may be beside the point."
-)
-_NO_EVIDENCE: Final = "Passages that bear on the question were looked for, and none was found."
+_REFERENCE: Final = "An expert's reference answer is given; a response need not share its wording."
 _COUNTS: Final = ("", "One worked example", *(f"{number} worked examples" for number in range(2, MOST_EXAMPLES + 1)))
 
 
@@ -50,22 +42,18 @@ class Context:
 
     Attributes
     ----------
-    level : of the reference: "weak" or "strong"; empty where none is shown
-    reference : the reference answer
-    passages : of evidence; None where none was looked for
+    reference : the reference answer; None where none is shown
     examples : in the order shown
     """
 
-    level: str = ""
-    reference: str = ""
-    passages: tuple[str, ...] | None = None
+    reference: str | None = None
     examples: tuple[Example, ...] = ()
 
     @property
     def texts(self) -> list[str]:
         """All texts that go into fences."""
         of_examples = [text for one in self.examples for text in (one.question, *one.responses)]
-        return [*([self.reference] if self.level else []), *(self.passages or ()), *of_examples]
+        return of_examples if self.reference is None else [self.reference, *of_examples]
 
     def before(self, fence: Fence, key: str, verdict: Callable[[Mapping[str, str]], str]) -> str:
         """The worked examples, for before the case; empty where there are none.
@@ -95,55 +83,30 @@ class Context:
         return "\n\n".join([*parts, "The case to judge:\n\n"])
 
     def after(self, fence: Fence) -> str:
-        """The reference and the evidence, for between the question and the responses; empty where there are none."""
-        parts = []
-        if self.level:
-            title = "reference answer" if self.level == "strong" else "reference answer of unknown quality"
-            parts += [_REFERENCE[self.level], fence(title, self.reference)]
-        if self.passages is not None:
-            parts += [_EVIDENCE if self.passages else _NO_EVIDENCE]
-            parts += [fence(f"passage {number}", text) for number, text in enumerate(self.passages, 1)]
-        return "".join(f"{part}\n\n" for part in parts)
+        """The reference, for between the question and the responses; empty where there is none."""
+        if self.reference is None:
+            return ""
+        return f"{_REFERENCE}\n\n{fence('reference answer', self.reference)}\n\n"
 
 
-def context_of(row: Mapping[str, object], level: str | None, *, evidence: bool, examples: int) -> Context:
+def context_of(row: Mapping[str, object], level: ReferenceLevel, examples: int) -> Context:
     """Return what is shown beside the case of a row, of what a judge is set to show.
 
     Raises
     ------
     InputError
-        The case has no reference of that level, no evidence, or no examples that are not too like it.
+        The case has no reference, or no examples that are not too like it.
     """
-    level = level if level in _REFERENCE else ""
-    reference = row.get("reference" if level == "strong" else WEAK) if level else ""
-    if not isinstance(reference, str):
-        column = "reference" if level == "strong" else "reference_weak"
-        raise InputError(f"the {level} reference answer is to be shown, and the case has none in its column {column}")
-    passages = passages_of(row.get(EVIDENCE)) if evidence else None
-    if evidence and passages is None:
-        raise InputError(
-            "evidence is to be shown, and the case has none in its column evidence; [] states that none was found"
-        )
+    reference = row.get("reference") if level == "strong" else None
+    if level == "strong" and not isinstance(reference, str):
+        raise InputError("the reference answer is to be shown, and the case has none in its column reference")
     stated = row.get(EXAMPLES) if examples else "[]"
     if not isinstance(stated, str):
         raise InputError(
             f"{examples} worked examples are to be shown, and fewer training cases are of other items than this case"
         )
-    return Context(level, reference, passages, tuple(_example(one) for one in json.loads(stated)))
-
-
-def passages_of(stated: object) -> tuple[str, ...] | None:
-    """The passages in a value of the column `evidence`: a JSON list of texts, or one text; None where it is empty."""
-    if not isinstance(stated, str) or not stated.strip():
-        return None
-    if stated.lstrip().startswith("["):
-        try:
-            texts = json.loads(stated)
-        except (ValueError, RecursionError):
-            return (stated,)
-        if all(isinstance(text, str) for text in texts):
-            return tuple(texts)
-    return (stated,)
+    shown = reference if isinstance(reference, str) else None
+    return Context(shown, tuple(_example(one) for one in json.loads(stated)))
 
 
 def _example(stated: Mapping[str, object]) -> Example:
@@ -153,8 +116,6 @@ def _example(stated: Mapping[str, object]) -> Example:
 
 def wording_digest() -> str:
     """SHA-256 of the words around what is shown, so that a change of them starts another run."""
-    sample = Context("strong", "r", ("p",), (Example("q", ("a", "b"), {"d": "A"}),) * 2)
-    texts = [
-        one.before(str.__add__, "k", json.dumps) + one.after(str.__add__) for one in (sample, Context("weak", "r", ()))
-    ]
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    sample = Context("r", (Example("q", ("a", "b"), {"d": "A"}),) * 2)
+    words = sample.before(str.__add__, "k", json.dumps) + sample.after(str.__add__)
+    return hashlib.sha256(words.encode()).hexdigest()

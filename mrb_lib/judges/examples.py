@@ -2,21 +2,17 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.near_duplicates import WORD
 from mrb_lib.benchmarks.splits import ITEM, split_units
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.judges.context import ExamplesBy
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import TRAIN
 from mrb_lib.verdicts.orders import exchanged
@@ -24,8 +20,6 @@ from mrb_lib.verdicts.orders import exchanged
 SPLIT: Final = "split"
 _TEXTS: Final = ("question", "response_a", "response_b")
 _SIGNS: Final = {"A": 1, "B": -1}
-_CHUNK: Final = 500
-_DIGITS: Final = 12  # of similarities, so that equal ones tie
 
 
 class DrawnExamples(NamedTuple):
@@ -42,7 +36,7 @@ class DrawnExamples(NamedTuple):
     sha256: str
 
 
-def draw_examples(benchmark: Benchmark, k: int, by: ExamplesBy, seed: int) -> DrawnExamples:
+def draw_examples(benchmark: Benchmark, k: int, seed: int) -> DrawnExamples:
     """Draw worked examples for each case outside the training split, from those in it.
 
     A training case may be drawn if annotators' majority decides it on every dimension, and not for nothing but ties. It
@@ -52,8 +46,6 @@ def draw_examples(benchmark: Benchmark, k: int, by: ExamplesBy, seed: int) -> Dr
     Parameters
     ----------
     k : examples a case
-    by : "nearest", by the cosine of the words of question and responses (TF-IDF of the training cases), the nearest
-        last, beside the case; or "random"
     seed : of what is drawn, with the id of the case: the same for a case whatever others there are
 
     Returns
@@ -88,11 +80,10 @@ def draw_examples(benchmark: Benchmark, k: int, by: ExamplesBy, seed: int) -> Dr
         )
     units = split_units(benchmark, ITEM).codes
     ids = [str(name) for name in cases["case_id"]]
-    drawn = (_generator(seed, "draw", ids[row]).permutation(len(pool)) for row in rows)
-    ranked = _nearest(cases, rows, pool) if by == "nearest" else drawn
     digest = hashlib.sha256(json.dumps([[ids[row] for row in pool], records]).encode())
     column: list[str | None] = []
-    for row, order in zip(rows.tolist(), ranked, strict=True):
+    for row in rows.tolist():
+        order = _generator(seed, "draw", ids[row]).permutation(len(pool))
         eligible = order[units[pool[order]] != units[row]][:k]
         chosen = [records[place] for place in eligible[::-1]]
         column.append(json.dumps(_balanced(chosen, _generator(seed, "turn", ids[row]))) if len(chosen) == k else None)
@@ -113,21 +104,6 @@ def _decided(benchmark: Benchmark, rows: NDArray[np.int64]) -> tuple[NDArray[np.
     texts = cases.iloc[pool][list(names)].fillna("").astype("str")
     choices = pd.Series(labels[decided].to_dict("records"), index=texts.index)
     return pool, cast("list[dict[str, Any]]", texts.assign(choices=choices).to_dict("records"))
-
-
-def _nearest(cases: pd.DataFrame, rows: NDArray[np.int64], pool: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """For each case the places in the pool, the most similar first; of two alike the earlier."""
-    names = [name for name in _TEXTS if name in cases]
-    joined = cases[names].fillna("").astype("str").agg("\n".join, axis=1)
-    words = TfidfVectorizer(preprocessor=str.casefold, token_pattern=WORD.pattern, sublinear_tf=True)
-    try:
-        known = words.fit_transform(joined.iloc[pool])
-        own = words.transform(joined.iloc[rows])
-    except ValueError:  # scikit-learn's word for "no words at all"
-        known, own = sparse.csr_array((len(pool), 1)), sparse.csr_array((len(rows), 1))
-    for start in range(0, len(rows), _CHUNK):
-        similarity = np.asarray((own[start : start + _CHUNK] @ known.T).todense(), dtype=np.float64)
-        yield from np.argsort(-similarity.round(_DIGITS), axis=1, kind="stable")
 
 
 def _generator(seed: int, what: str, case_id: str) -> np.random.Generator:

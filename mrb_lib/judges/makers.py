@@ -33,7 +33,7 @@ from mrb_lib.replies.rankings import RankingReading, parse_rankings
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.rubrics import Criterion, counted, points
 from mrb_lib.tables.schema import Status
-from mrb_lib.verdicts.orders import EVIDENCE, ITEM_RESPONSES, TIE, WEAK, pick_of
+from mrb_lib.verdicts.orders import ITEM_RESPONSES, TIE, pick_of
 from mrb_lib.verdicts.protocol import VerdictRows
 
 SAME_TEXT: Final = "its two responses are the same text, which a ranking cannot tell apart"
@@ -59,7 +59,7 @@ def lineup_of(row: Record, seed: int) -> list[str]:
 
 def _beside(row: Record) -> list[str]:
     """Return what the prompts of an item show besides the responses."""
-    return [str(row.get(name)) for name in ("question", "reference", WEAK, EVIDENCE)] + image_names(row)
+    return [str(row.get(name)) for name in ("question", "reference")] + image_names(row)
 
 
 def _digest(*texts: str) -> str:

@@ -24,7 +24,7 @@ class PromptedJudge(AsksPrompts):
     """A judge whose model is asked through one method, `reply`; see `mrb_lib.verdicts.protocol.Judge`.
 
     The base writes the prompts (for all dimensions at once, or for one where the user's template asks for one), with
-    reference, evidence and worked examples, the wording of probes, and the responses in each order. It opens the
+    reference and worked examples, the wording of probes, and the responses in each order. It opens the
     images, reads the replies into verdicts, and measures the time. An exception in `reply` becomes the error of the
     rows that waited for the reply; raise `RunError` to stop the judge, as for a rejected key.
 
@@ -34,7 +34,7 @@ class PromptedJudge(AsksPrompts):
 
     Attributes
     ----------
-    shows_images, shows_references, shows_probes : the model is shown the images; the reference, evidence and worked
+    shows_images, shows_references, shows_probes : the model is shown the images; the reference and worked
         examples; and what probes change. A class that sets one to False is refused, by its name and before the first
         request, for cases or options that need it
     usual_prompt : id of the prompt used for preferences where the user names none
@@ -72,7 +72,7 @@ class PromptedJudge(AsksPrompts):
         beside += [f"the prompt {prompt.id}"] if prompt.needs_reference else []
         if beside and not self.shows_references:
             raise InputError(
-                f"judge {self.name}: shows no reference, evidence or examples; leave out {' and '.join(beside)}, or "
+                f"judge {self.name}: shows no reference or examples; leave out {' and '.join(beside)}, or "
                 "use another engine."
             )
         self._max_pixels = self.settings.max_pixels or MAX_PIXELS

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from mrb_lib.judges.context import MOST_EXAMPLES, ExamplesBy, ReferenceLevel
+from mrb_lib.judges.context import MOST_EXAMPLES, ReferenceLevel
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.options import Option, checked_dataclass
 from mrb_lib.tables.schema import CHOICES, DIMENSIONS, Task
@@ -35,7 +35,7 @@ class Settings:
         lowest, and what dimensions and categories mean
     items : a digest of which cases are of one item
     labels : those of each dimension in which several may apply
-    shown : of reference, evidence and examples those that are shown, each with a digest: what a run records of them
+    shown : of reference and examples those that are shown, each with a digest: what a run records of them
     """
 
     dimensions: tuple[str, ...] = DIMENSIONS
@@ -49,32 +49,22 @@ class Settings:
     seed: Annotated[int, Field(ge=0), Option("Set the seed of everything drawn at random.")] = 0
     prompt: Annotated[str | None, Option("Use this prompt: an id, or a template file.", "ID|FILE", is_file=True)] = None
     reference: Annotated[
-        ReferenceLevel | None,
+        ReferenceLevel,
         Option(
-            "Show a reference answer in any prompt: strong (column reference), weak (column reference_weak, which the "
-            "prompt says may be wrong) or none; a case without it is an error. Default: as the prompt is written."
+            "Show the reference answer (column reference) in any prompt: strong; a case without it is an error. "
+            "Default: as the prompt is written."
         ),
-    ] = None
-    evidence: Annotated[
-        bool,
-        Option(
-            "Show the passages in the column evidence (a text, or a JSON list of texts; [] states that none was found, "
-            "which the prompt says); a case with an empty value is an error."
-        ),
-    ] = False
+    ] = "none"
     examples: Annotated[
         int,
         Field(ge=0, le=MOST_EXAMPLES),
         Option(
-            f"Show K worked examples, at most {MOST_EXAMPLES}: training cases (`mrb split`) with the annotators' "
-            "decision, of other items, clusters, images and texts than the case, without their images. Training cases "
-            "are not judged.",
+            f"Show K worked examples, at most {MOST_EXAMPLES}, drawn at random: training cases (`mrb split`) with the "
+            "annotators' decision, of other items, clusters, images and texts than the case, without their images. "
+            "Training cases are not judged.",
             "K",
         ),
     ] = 0
-    examples_by: Annotated[
-        ExamplesBy, Option("Choose the examples that are nearest by the words of the texts, or at random (--seed).")
-    ] = "nearest"
     temperature: Annotated[
         float | None,
         Field(ge=0, allow_inf_nan=False),
@@ -176,8 +166,8 @@ class Settings:
 
     @property
     def shows(self) -> tuple[str, ...]:
-        """The names of those of `reference`, `evidence` and `examples` that the user sets."""
-        is_set = {"reference": self.reference is not None, "evidence": self.evidence, "examples": self.examples > 0}
+        """The names of those of `reference` and `examples` that the user sets."""
+        is_set = {"reference": self.reference == "strong", "examples": self.examples > 0}
         return tuple(name for name, is_there in is_set.items() if is_there)
 
 

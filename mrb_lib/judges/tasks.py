@@ -206,7 +206,7 @@ class PromptWriter:
             marks=self.marks,
             criteria=[one.text for one in rubric_of(row)] if self.prompt.checks else (),
             criterion=criterion,
-            context=context_of(row, settings.reference, evidence=settings.evidence, examples=settings.examples),
+            context=context_of(row, settings.reference, settings.examples),
             **phrasing_of(row),
         )
 

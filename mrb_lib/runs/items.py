@@ -1,7 +1,6 @@
 """Input of a judge that ranks all responses to an item: these responses, and all cases of an item at once."""
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, Protocol, runtime_checkable
 
@@ -10,7 +9,7 @@ import pandas as pd
 from mrb_lib.benchmarks.items import item_keys
 from mrb_lib.runs.plan import Plan
 from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.orders import EVIDENCE, ITEM_RESPONSES, WEAK
+from mrb_lib.verdicts.orders import ITEM_RESPONSES
 from mrb_lib.verdicts.protocol import Judge
 
 
@@ -32,8 +31,7 @@ def by_items(plan: Plan, judge: Judge, cases: pd.DataFrame) -> Plan:
     Returns
     -------
     Plan
-        Cases are of one item where they share what `items_of` names, and the weak reference and the evidence where
-        the plan shows these.
+        Cases are of one item where they share what `items_of` names.
 
     Raises
     ------
@@ -47,8 +45,7 @@ def by_items(plan: Plan, judge: Judge, cases: pd.DataFrame) -> Plan:
             f"judge {judge.name}: ranks all responses to an item together, and a probe changes one case alone; "
             "leave out the probes, or name the judge without +batch."
         )
-    beside = {WEAK: "reference_weak", EVIDENCE: "evidence"}
-    item = items_of(cases, [column for name, column in beside.items() if name in plan.cases])
+    item = items_of(cases)
     texts = pd.concat([cases["response_a"], cases["response_b"]]).to_numpy()
     responses = pd.Series(texts).groupby([*item, *item]).agg(lambda own: sorted(set(own)))
     own_items = plan.cases["case_id"].map(item)
@@ -57,16 +54,15 @@ def by_items(plan: Plan, judge: Judge, cases: pd.DataFrame) -> Plan:
     )
 
 
-def items_of(cases: pd.DataFrame, beside: Sequence[str] = ()) -> pd.Series:
+def items_of(cases: pd.DataFrame) -> pd.Series:
     """Return the item of each case, as a number, by `case_id`.
 
     Cases are of one item where they share `item` (see `items.item_keys`) and all else that a prompt shows
-    of them: question, images, reference, and the columns `beside`.
+    of them: question, images and reference.
     """
     shown = pd.DataFrame({"item": item_keys(cases), "question": cases["question"]})
     shown["images"] = cases["images"].map("\n".join, na_action="ignore") if "images" in cases else None
-    for name in ("reference", *beside):
-        shown[name] = cases.get(name)
+    shown["reference"] = cases.get("reference")
     codes = shown.groupby(list(shown), sort=False, dropna=False).ngroup()
     return pd.Series(codes.to_numpy(), index=cases["case_id"])
 

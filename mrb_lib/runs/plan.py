@@ -17,7 +17,7 @@ from mrb_lib.runs.beside import Beside
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ANSWERED_STATUSES, NO_PROBE, ORDERS, STATUSES
 from mrb_lib.tables.validation import Rules
-from mrb_lib.verdicts.orders import CONTEXT
+from mrb_lib.verdicts.orders import EXAMPLES
 
 RETRIABLE = tuple(status for status in STATUSES if status not in ANSWERED_STATUSES)
 
@@ -123,7 +123,7 @@ class Plan:
     def longest_first(self, numbers: np.ndarray) -> np.ndarray:
         """Return the same numbers, case by case, those of the cases with the longest texts first."""
         case = numbers // self.per_case
-        shown = ("question", "response_a", "response_b", "reference", *CONTEXT)
+        shown = ("question", "response_a", "response_b", "reference", EXAMPLES)
         texts = [name for name in shown if name in self.cases.columns]
         length = np.sum([self.cases[name].str.len().fillna(0).to_numpy() for name in texts], axis=0)
         return numbers[np.lexsort((numbers, -length[case]))]

@@ -127,8 +127,8 @@ def _optional(name: str, type_: ColumnType = "str", low: float | None = None, hi
 
 
 _CASE_TEXTS = (
-    "organ", "department", "modality", "question_type", "dataset", "model_a", "model_b", "reference", "reference_weak",
-    "evidence", "cluster", "item", "split", "fold", "original_id",
+    "organ", "department", "modality", "question_type", "dataset", "model_a", "model_b", "reference", "cluster",
+    "item", "split", "fold", "original_id",
 )  # fmt: skip
 CASES = (
     *(Column(name) for name in ("case_id", "question", "response_a", "response_b")),
@@ -145,8 +145,6 @@ SEEN_BY_JUDGES = (
 )  # fmt: skip
 """The columns of the cases that may reach a judge; who wrote a response, which split a case is in and since when it is
 public may not.
-
-`reference_weak` and `evidence` do only where a judge is set to show them, see `mrb_lib.judges.context`.
 """
 
 ANNOTATIONS = (Column("case_id"), Column("annotator"), Column("dimension"), Column("choice"))

@@ -21,12 +21,9 @@ KEYS: Final = ("case_id", "dimension", "order", "repeat", "probe")
 ITEM_RESPONSES: Final = "item_responses"
 """The column of rows shown with all responses to the item, for a judge that ranks them; see `mrb_lib.runs.items`."""
 SHOWN: Final = (*KEYS, ITEM_RESPONSES, *(name for name in SEEN_BY_JUDGES if name not in ("response_a", "response_b")))
-WEAK: Final = "context_reference"
-EVIDENCE: Final = "context_evidence"
 EXAMPLES: Final = "context_examples"
-CONTEXT: Final = (WEAK, EVIDENCE, EXAMPLES)
-"""Columns of what a prompt shows beside the case, which the plan of a run adds; see `mrb_lib.judges.context`."""
-OF_PLAN: Final = (ITEM_RESPONSES, *CONTEXT)
+"""The column of worked examples, which the plan of a run adds; see `mrb_lib.judges.context`."""
+OF_PLAN: Final = (ITEM_RESPONSES, EXAMPLES)
 """Columns that only the plan of a run adds; one of such a name in a source is not shown to a judge."""
 _NOTE: Final = "probe_note"
 _PHRASING: Final = {_NOTE: "", "probe_labels": "", "probe_wording": 0, "probe_instruction": ""}
@@ -62,13 +59,13 @@ def to_shown_frame(rows: pd.DataFrame, *, planned: bool = True) -> pd.DataFrame:
         Columns `first` and `second` in place of the responses, and of the other
         columns only `SHOWN`: who wrote a response, and whatever else a source
         carries along (labels, for one), is not for a judge to see. `probe_note`, `probe_labels`,
-        `probe_wording` and `probe_instruction` stay, and the note names the responses as they are shown. So do the
-        columns `CONTEXT`, and worked examples are shown in the same order as the case.
+        `probe_wording` and `probe_instruction` stay, and the note names the responses as they are shown. So do
+        worked examples, which are shown in the same order as the case.
     """
     is_ab = (rows["order"] == "AB").to_numpy()
     if not planned:
         rows = rows.drop(columns=list(OF_PLAN), errors="ignore")
-    shown = rows[[name for name in (*SHOWN, *CONTEXT) if name in rows.columns]].copy()
+    shown = rows[[name for name in (*SHOWN, EXAMPLES) if name in rows.columns]].copy()
     shown["first"] = rows["response_a"].where(is_ab, rows["response_b"])
     shown["second"] = rows["response_b"].where(is_ab, rows["response_a"])
     if "probe" in rows.columns:  # what a plain case carries under such a name comes from its source

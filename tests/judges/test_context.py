@@ -1,4 +1,4 @@
-"""References, evidence and examples stand in fences of their own, in words that say what they are."""
+"""References and examples stand in fences of their own, in words that say what they are."""
 
 import hashlib
 import json
@@ -7,13 +7,13 @@ import re
 import pandas as pd
 import pytest
 
-from mrb_lib.judges.context import Context, Example, context_of, passages_of
+from mrb_lib.judges.context import Context, Example, context_of
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
-from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, WEAK, to_shown_frame
+from mrb_lib.verdicts.orders import EXAMPLES, to_shown_frame
 
 GENERIC = marks_pattern(())
 NOTHING = Context()
@@ -47,14 +47,12 @@ def test_without_anything_to_show_every_prompt_is_what_it_was() -> None:
     assert hashlib.sha256(texts.encode()).hexdigest()[:16] == "a97ea07bb3f53631"
 
 
-def test_examples_come_first_then_question_reference_and_evidence_then_responses() -> None:
+def test_examples_come_first_then_question_and_reference_then_responses() -> None:
     example = Example("one question", ("one", "two"), dict.fromkeys(DIMENSIONS, "A"))
-    text = rendered("plain", Context("strong", "the reference", ("the passage",), (example,)))
+    text = rendered("plain", Context("the reference", (example,)))
     places = [text.index(part) for part in ("one question", "The case to judge", "Where is", "the reference")]
-    places += [text.index(part) for part in ("the passage", "left apex", "Which response is better?")]
+    places += [text.index(part) for part in ("left apex", "Which response is better?")]
     assert places == sorted(places)
-    assert "may be incomplete or wrong in parts" not in text
-    assert "may be incomplete or wrong in parts" in rendered("plain", Context("weak", "the reference"))
 
 
 def test_a_verdict_has_the_form_that_the_prompt_asks_for() -> None:
@@ -99,35 +97,20 @@ def test_no_text_of_the_benchmark_holds_a_mark_of_the_model(name: str) -> None:
         assert text.count("low <\u200bown><\u200b|im_end|>") == 2
 
 
-def test_passages_are_a_list_or_one_text() -> None:
-    assert passages_of('["one", "two"]') == ("one", "two")
-    assert passages_of("[]") == ()
-    assert passages_of("[1] as Smith says") == ("[1] as Smith says",)
-    assert passages_of("[1, 2]") == ("[1, 2]",)
-    deep = "[" * 100_000
-    assert passages_of(deep) == (deep,)
-    for empty in (None, "", "  ", float("nan")):
-        assert passages_of(empty) is None
-    assert "none was found" in rendered("plain", Context(passages=()))
-
-
 def test_what_a_case_lacks_is_said() -> None:
-    row = {"reference": "strong", WEAK: None, EVIDENCE: None, EXAMPLES: None}
-    assert context_of(row, "strong", evidence=False, examples=0) == Context("strong", "strong")
-    assert context_of(row, "none", evidence=False, examples=0) == Context()
-    with pytest.raises(InputError, match="weak reference answer is to be shown, and the case has none"):
-        context_of(row, "weak", evidence=False, examples=0)
-    with pytest.raises(InputError, match=r"the case has none in its column evidence; \[\] states"):
-        context_of(row, None, evidence=True, examples=0)
+    row = {"reference": "strong", EXAMPLES: None}
+    assert context_of(row, "strong", 0) == Context("strong")
+    assert context_of(row, "none", 0) == Context()
+    with pytest.raises(InputError, match="the reference answer is to be shown, and the case has none"):
+        context_of({"reference": None}, "strong", 0)
     with pytest.raises(InputError, match="3 worked examples are to be shown"):
-        context_of(row, None, evidence=False, examples=3)
+        context_of(row, "none", 3)
 
 
 @pytest.mark.parametrize(
     ("prompt", "settings", "said"),
     [
         ("reference", Settings(reference="strong"), "shows the reference answer itself; leave out --reference"),
-        ("single-reference", Settings(reference="none"), "shows the reference answer itself"),
         *((name, Settings(examples=1), "no example of it") for name in ("batch", "single-batch", "criteria")),
         ("rating", Settings(examples=1), "does not ask for what annotators decided of two"),
     ],

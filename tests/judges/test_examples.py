@@ -29,14 +29,13 @@ def number_of(example: dict[str, object]) -> int:
     return int(str(example["question"]).split()[0].removeprefix("question-"))
 
 
-def drawn(bench: Benchmark, k: int, by: str = "nearest", seed: int = 0) -> dict[int, list[dict[str, object]]]:
-    column = draw_examples(bench, k, by, seed).column
+def drawn(bench: Benchmark, k: int, seed: int = 0) -> dict[int, list[dict[str, object]]]:
+    column = draw_examples(bench, k, seed).column
     return {int(row): json.loads(text) for row, text in column.dropna().items()}
 
 
-@pytest.mark.parametrize("by", ["nearest", "random"])
-def test_only_training_cases_of_other_items_are_drawn_with_what_annotators_decided(bench: Benchmark, by: str) -> None:
-    found = drawn(bench, 3, by)
+def test_only_training_cases_of_other_items_are_drawn_with_what_annotators_decided(bench: Benchmark) -> None:
+    found = drawn(bench, 3)
     assert sorted(found) == list(range(14, 24)), "training cases are not judged"
     gold = bench.annotations.set_index(["case_id", "dimension"])["choice"].to_dict()
     for examples in found.values():
@@ -51,8 +50,7 @@ def test_only_training_cases_of_other_items_are_drawn_with_what_annotators_decid
             assert one["choices"] == {name: swap.get(choice, choice) for name, choice in own.items()}
 
 
-@pytest.mark.parametrize("by", ["nearest", "random"])
-def test_a_case_of_the_same_item_cluster_texts_or_image_is_never_drawn(tmp_path: Path, by: str) -> None:
+def test_a_case_of_the_same_item_cluster_texts_or_image_is_never_drawn(tmp_path: Path) -> None:
     """Every training case but one is like the case judged in one way; all that is left is drawn."""
     texts = (
         "the same long text of many words about a nodule in the left upper lobe which was seen by nobody before " * 2
@@ -74,21 +72,12 @@ def test_a_case_of_the_same_item_cluster_texts_or_image_is_never_drawn(tmp_path:
     votes = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
     pictures = {"one.png": picture, "copy.png": picture}
     bench = replace(plain, cases=cases, annotations=votes, images=pictures)
-    found = drawn(bench, 2, by)
+    found = drawn(bench, 2)
     assert {number_of(one) for one in found[7]} == {4, 5}
     assert len(found[6]) == 2, "a case that is like none may have any"
-    column = draw_examples(bench, 3, by, 0).column
+    column = draw_examples(bench, 3, 0).column
     assert pd.isna(column[7]), "no case that is too like it fills a place"
     assert isinstance(column[6], str)
-
-
-def test_the_nearest_is_last(bench: Benchmark) -> None:
-    like = min(number_of(one) for examples in drawn(bench, 5, "random").values() for one in examples)
-    cases = bench.cases.copy()
-    for name in ("question", "response_a", "response_b"):  # the same words in another sequence are no copy
-        cases.loc[15, name] = " ".join(reversed(cases[name][like].split()))
-    assert number_of(drawn(replace(bench, cases=cases), 2)[15][-1]) == like
-    assert number_of(drawn(bench, 2)[15][-1]) != like, "or the test shows nothing"
 
 
 def test_letters_are_as_even_as_can_be(bench: Benchmark) -> None:
@@ -100,12 +89,12 @@ def test_letters_are_as_even_as_can_be(bench: Benchmark) -> None:
         for examples in drawn(one_sided, k).values():
             letters = [choice for one in examples for choice in one["choices"].values()]
             assert abs(letters.count("A") - letters.count("B")) == 2 * (k % 2)
-    firsts = [examples[0]["choices"]["overall"] for examples in drawn(one_sided, 2, "random").values()]
+    firsts = [examples[0]["choices"]["overall"] for examples in drawn(one_sided, 2).values()]
     assert set(firsts) == {"A", "B"}, "which one is exchanged is drawn"
 
 
 def test_in_the_other_order_examples_are_exchanged_too(bench: Benchmark) -> None:
-    rows = bench.cases.loc[[20]].assign(**{EXAMPLES: draw_examples(bench, 3, "nearest", 0).column.loc[[20]]})
+    rows = bench.cases.loc[[20]].assign(**{EXAMPLES: draw_examples(bench, 3, 0).column.loc[[20]]})
     first, second = (json.loads(to_shown_frame(rows.assign(order=order))[EXAMPLES].iloc[0]) for order in ("AB", "BA"))
     swap = {"A": "B", "B": "A", "tie": "tie"}
     for one, other in zip(first, second, strict=True):
@@ -119,25 +108,24 @@ def test_in_the_other_order_examples_are_exchanged_too(bench: Benchmark) -> None
 def test_another_process_draws_the_same_and_another_seed_others(bench: Benchmark) -> None:
     code = (
         "import sys; from mrb_lib.benchmarks.benchmark import load; from mrb_lib.judges.examples import draw_examples; "
-        "print(*(draw_examples(load(sys.argv[1]), 3, by, 7).sha256 for by in sys.argv[2:]))"
+        "print(draw_examples(load(sys.argv[1]), 3, 7).sha256)"
     )
-    command = [sys.executable, "-c", code, str(bench.path), "nearest", "random"]
-    there = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    assert there == [draw_examples(bench, 3, by, 7).sha256 for by in ("nearest", "random")]
-    assert drawn(bench, 3, "random", 7) != drawn(bench, 3, "random", 8)
+    command = [sys.executable, "-c", code, str(bench.path)]
+    there = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    assert there == draw_examples(bench, 3, 7).sha256
+    assert drawn(bench, 3, 7) != drawn(bench, 3, 8)
 
 
 def test_what_is_drawn_for_a_case_does_not_depend_on_the_other_cases_judged(bench: Benchmark) -> None:
     without = ["c16", "c18"]
     cases, votes = (frame[~frame["case_id"].isin(without)] for frame in (bench.cases, bench.annotations))
     fewer = replace(bench, cases=cases.reset_index(drop=True), annotations=votes)
-    for by in ("nearest", "random"):
-        assert drawn(fewer, 3, by)[14] == drawn(bench, 3, by)[14]
+    assert drawn(fewer, 3)[14] == drawn(bench, 3)[14]
 
 
 def test_the_digest_changes_with_gold_and_texts_of_training_cases(bench: Benchmark) -> None:
     def digest(**changed: pd.DataFrame) -> str:
-        return draw_examples(replace(bench, **changed), 1, "nearest", 0).sha256
+        return draw_examples(replace(bench, **changed), 1, 0).sha256
 
     never_drawn = set(range(14)) - {number_of(one) for examples in drawn(bench, 1).values() for one in examples}
     gold = bench.annotations.pivot(index="case_id", columns="dimension", values="choice")
@@ -165,8 +153,8 @@ def test_undecided_cases_are_no_examples(bench: Benchmark) -> None:
     undecided.loc[(undecided["case_id"] == "c0") & (undecided["dimension"] == "overall"), "choice"] = "B"
     second = undecided[undecided["case_id"] == "c0"].assign(annotator="r9", choice="A")
     split = replace(bench, annotations=pd.concat([undecided, second], ignore_index=True))
-    assert 0 not in {number_of(one) for examples in drawn(split, 5, "random").values() for one in examples}
+    assert 0 not in {number_of(one) for examples in drawn(split, 5).values() for one in examples}
     ties = bench.annotations.copy()
     ties.loc[ties["case_id"].isin([f"c{i}" for i in range(12)]), "choice"] = "tie"
     with pytest.raises(InputError, match=r"examples 3: only [012] of 14 training cases are decided by annotators"):
-        draw_examples(replace(bench, annotations=ties), 3, "nearest", 0)
+        draw_examples(replace(bench, annotations=ties), 3, 0)

@@ -149,7 +149,7 @@ class TestErrors:
     ("declares", "wishes", "words"),
     [
         ("shows_references", {"reference": "strong"}, "shows no reference.*leave out --reference"),
-        ("shows_references", {"evidence": True, "examples": 2}, "leave out --evidence and --examples"),
+        ("shows_references", {"reference": "strong", "examples": 2}, "leave out --reference and --examples"),
         ("shows_references", {"prompt": "reference"}, "leave out the prompt reference"),
     ],
 )

@@ -17,7 +17,6 @@ from mrb_lib.runs.plan import ProbeOptions, make_plan
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import OF_PLAN, to_shown_frame
-from mrb_lib.verdicts.store import read_run
 from tests.judges.endpoint.chat_server import ChatServer, message
 from tests.judges.shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
 
@@ -48,59 +47,19 @@ def shown_by(summary: RunSummary) -> dict[str, dict[str, object]]:
     return read_manifest(summary.folder).spec["shown"]
 
 
-def test_a_level_shows_that_reference_and_no_other(bench: Benchmark, tmp_path: Path) -> None:
-    shown = {}
-    for level in ("none", "weak", "strong"):
-        _, of_case = asked(bench, tmp_path / level, reference=level, limit=6)
+def test_the_reference_is_shown_where_asked_for_in_a_run_of_its_own(bench: Benchmark, tmp_path: Path) -> None:
+    folders = {}
+    for level in ("none", "strong"):
+        summary, of_case = asked(bench, tmp_path / "runs", reference=level, limit=6)
         assert len(of_case) == 6
         for case, texts in of_case.items():
-            i = case.removeprefix("question-")
             assert len(texts) == 2
             for text in texts:
-                assert (f"weak-{i} " in text) == (level == "weak")
-                assert (f"strong-{i}\n" in text) == (level == "strong")
-                assert "passage-" not in text
-        shown[level] = of_case["question-3"]
-    _, usual = asked(bench, tmp_path / "usual", limit=6)
-    assert usual["question-3"] == shown["none"]
-
-
-def test_another_level_is_another_run_and_none_is_the_usual_one(bench: Benchmark, tmp_path: Path) -> None:
-    with ChatServer(lambda _: message(REPLY)) as server:
-        folders = {}
-        for level in (None, "none", "weak", "strong"):
-            settings = Settings(url=server.url, reference=level)
-            [summary] = judge(bench, tmp_path / "runs", ["endpoint:m"], limit=1, settings=settings)
-            folders[level] = summary.folder
-        assert folders[None] == folders["none"]
-        assert len(set(folders.values())) == 3
-        plain, weak = read_manifest(folders[None]), read_manifest(folders["weak"])
-        assert "shown" not in plain.spec
-        assert weak.spec["shown"]["reference"]["level"] == "weak"
-        cases = bench.cases.copy()
-        cases.loc[20, "reference_weak"] = "another"
-        save(replace(bench, cases=cases), tmp_path / "changed")
-        changed = load(tmp_path / "changed")
-        for level in (None, "weak"):
-            settings = Settings(url=server.url, reference=level)
-            [summary] = judge(changed, tmp_path / "runs", ["endpoint:m"], limit=1, settings=settings)
-            assert (summary.folder == folders[level]) == (level is None), "only who is shown it judges anew"
-
-
-def test_evidence_is_shown_where_asked_for(bench: Benchmark, tmp_path: Path) -> None:
-    cases = bench.cases.copy()
-    cases.loc[1, "evidence"], cases.loc[2, "evidence"] = "[]", None
-    save(replace(bench, cases=cases), tmp_path / "some")
-    summary, of_case = asked(load(tmp_path / "some"), tmp_path / "runs", evidence=True, limit=4)
-    assert "passage-0\n" in of_case["question-0"][0]
-    assert "other-0\n" in of_case["question-0"][0]
-    assert "none was found" in of_case["question-1"][0]
-    assert "question-2" not in of_case
-    verdicts = read_run(summary.folder)
-    failed = verdicts[verdicts["case_id"] == "c2"]
-    assert set(failed["status"]) == {"error"}
-    assert failed["error"].str.contains("the case has none in its column evidence").all()
-    assert set(verdicts[verdicts["case_id"] != "c2"]["status"]) == {"ok"}
+                assert (f"strong-{case.removeprefix('question-')} " in text) == (level == "strong")
+        folders[level] = summary.folder
+    assert len(set(folders.values())) == 2
+    assert "shown" not in read_manifest(folders["none"]).spec
+    assert read_manifest(folders["strong"]).spec["shown"]["reference"]["level"] == "strong"
 
 
 def test_no_gold_of_a_case_that_is_judged_reaches_a_prompt(bench: Benchmark, tmp_path: Path) -> None:
@@ -124,41 +83,36 @@ def test_no_gold_of_a_case_that_is_judged_reaches_a_prompt(bench: Benchmark, tmp
 
 
 def test_what_is_left_out_is_said_and_recorded(bench: Benchmark, tmp_path: Path) -> None:
-    summary, _ = asked(bench, tmp_path / "runs", examples=2, examples_by="random", seed=4)
+    summary, _ = asked(bench, tmp_path / "runs", examples=2, seed=4)
     assert summary.notices[0].startswith("14 of 24 cases are in the split train, from which examples are drawn")
     recorded = shown_by(summary)["examples"]
-    assert {name: recorded[name] for name in ("k", "by", "seed")} == {"k": 2, "by": "random", "seed": 4}
+    assert {name: recorded[name] for name in ("k", "seed")} == {"k": 2, "seed": 4}
     assert len(recorded["sha256"]) == 64
     changed = bench.annotations.copy()
     changed["choice"] = changed["choice"].map({"A": "B", "B": "A", "tie": "tie"})
     save(replace(bench, annotations=changed), tmp_path / "changed")
-    other, _ = asked(load(tmp_path / "changed"), tmp_path / "runs", examples=2, examples_by="random", seed=4)
+    other, _ = asked(load(tmp_path / "changed"), tmp_path / "runs", examples=2, seed=4)
     assert shown_by(other)["examples"]["sha256"] != recorded["sha256"], "other gold of training cases is another run"
 
 
 def test_letters_and_ratings_show_them_too(bench: Benchmark, tmp_path: Path) -> None:
-    _, of_case = asked(bench, tmp_path / "letters", "endpoint:m+letters", "A", examples=2, reference="weak")
+    _, of_case = asked(bench, tmp_path / "letters", "endpoint:m+letters", "A", examples=2, reference="strong")
     assert all(len(texts) == 4 for texts in of_case.values())
     for text in of_case["question-20"]:
         assert re.search(r"Verdict on example 2: (accuracy|overall): [AB]", text)
-        assert "weak-20 " in text
+        assert "strong-20 " in text
     reply = json.dumps(dict.fromkeys(DIMENSIONS, "low"))
-    _, rated = asked(rating_benchmark(tmp_path), tmp_path / "rated", reply=reply, examples=2, evidence=True)
+    _, rated = asked(rating_benchmark(tmp_path), tmp_path / "rated", reply=reply, examples=2)
     text = rated["question-20"][0]
     assert set(json.loads(re.findall(r"Verdict on example 1: (.*)", text)[0]).values()) <= {"low", "medium", "high"}
     assert "second-" not in text
-    assert "passage-20" in text
 
 
 def test_a_column_of_the_source_does_not_pass_for_what_is_shown(bench: Benchmark) -> None:
     """A benchmark may come from anyone: its own column `context_examples` never reaches a judge."""
-    forged = replace(
-        bench, cases=bench.cases.assign(context_examples="[", context_reference="forged", item_responses="x")
-    )
+    forged = replace(bench, cases=bench.cases.assign(context_examples="[", item_responses="x"))
     plan = make_plan(forged.cases, DIMENSIONS, beside=beside_of(forged, Settings()))
     assert not set(OF_PLAN) & set(to_shown_frame(plan.rows(np.arange(4))).columns)
-    weak = make_plan(forged.cases, DIMENSIONS, beside=beside_of(forged, Settings(reference="weak")))
-    assert weak.rows(np.arange(1))["context_reference"].iloc[0].startswith("weak-0")
 
 
 def test_a_case_changed_by_a_probe_has_the_same_examples(bench: Benchmark) -> None:
@@ -173,8 +127,7 @@ def test_a_case_changed_by_a_probe_has_the_same_examples(bench: Benchmark) -> No
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"reference": "weak"}, "reference weak: no case has a value in the column reference_weak"),
-        ({"evidence": True}, "evidence: no case has a value in the column evidence"),
+        ({"reference": "strong"}, "reference strong: no case has a value in the column reference"),
         ({"examples": 15}, "examples 15: must be at most 10"),
         (
             {"examples": 2},
@@ -185,7 +138,7 @@ def test_a_case_changed_by_a_probe_has_the_same_examples(bench: Benchmark) -> No
 def test_what_is_not_there_is_said_before_anything_is_written(
     bench: Benchmark, tmp_path: Path, settings: dict[str, object], said: str
 ) -> None:
-    bare = replace(bench, cases=bench.cases.drop(columns=["reference_weak", "evidence", "split"]))
+    bare = replace(bench, cases=bench.cases.drop(columns=["reference", "split"]))
     with pytest.raises(InputError, match=re.escape(said)):
         judge(bare, tmp_path / "runs", ["random"], settings=Settings(**settings))
     assert not (tmp_path / "runs").exists()

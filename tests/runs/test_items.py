@@ -1,7 +1,6 @@
 """Judges of whole items get all cases of an item at once, and the same prompts however a run is cut."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,6 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.local.generative import GenerativeJudge
-from mrb_lib.judges.makers import RankingMaker
-from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import Reply
 from mrb_lib.runs.execute import judge, settings_for
@@ -20,7 +17,7 @@ from mrb_lib.runs.items import by_items, digest_of_items
 from mrb_lib.runs.plan import ProbeOptions, make_plan
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import KEYS
-from mrb_lib.verdicts.orders import EVIDENCE, ITEM_RESPONSES, to_shown_frame
+from mrb_lib.verdicts.orders import ITEM_RESPONSES
 from mrb_lib.verdicts.store import load_verdicts
 from tests.judges.item_cases import better_of, item_cases
 from tests.runs.scripted import Scripted
@@ -108,19 +105,6 @@ def test_a_run_that_dies_or_is_widened_and_goes_on_equals_one_run(
     for limit, orders in ((2, ("AB",)), (5, ("BA",)), (None, ("AB", "BA"))):
         judge(bench, tmp_path / "parts", [name], settings=settings, repeats=2, limit=limit, orders=orders)
     pd.testing.assert_frame_equal(comparable(tmp_path / "parts", bench), whole)
-
-
-def test_material_of_one_case_is_not_shown_for_another_of_its_item() -> None:
-    """Cases of one question with other evidence are apart in the plan, and in the prompts that answer them."""
-    cases = item_cases(1, 3, named=True)
-    cases = cases.assign(evidence=["one", "two", "two"][: len(cases)])
-    plan = make_plan(cases, ("overall",))
-    assert len(set(by_items(plan, Ranker(), cases).items)) == 1, "evidence that is not shown does not count"
-    shown = replace(plan, cases=cases.assign(**{EVIDENCE: cases["evidence"]}))
-    parted = by_items(shown, Ranker(), cases)
-    assert parted.items.tolist() == [0, 1, 1]
-    tasks = RankingMaker(load_prompt("batch"), Settings()).tasks(to_shown_frame(parted.rows(parted.all_numbers)))
-    assert all(len({row[EVIDENCE] for _, row in task.rows}) == 1 for task in tasks)
 
 
 def test_another_grouping_into_items_is_another_run(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_files_of_probes_are_named_from_the_folder_of_the_plan(tmp_path: Path) -
 
 def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
     chosen = Settings(
-        seed=1, prompt="rubric", reference="weak", evidence=True, examples=3, examples_by="random",
+        seed=1, prompt="rubric", reference="strong", examples=3,
         temperature=0.5, max_new_tokens=2, max_pixels=3, batch_size=4, device="cpu",
         dtype="float32", revision="r", download=True, trust_remote_code=True, url="http://127.0.0.1:1/v1",
         allow_remote=True, concurrency=5, timeout_s=6.0, price_prompt=1.0, price_completion=2.0,

@@ -21,7 +21,7 @@ from mrb_lib.verdicts.orders import KEYS, to_shown_frame
 from tests.judges.local.by_hand import ByHand, Made, Tiny, made
 from tests.judges.shown_benchmark import DIMENSIONS, shown_benchmark
 
-SHOWN = Settings(reference="weak", evidence=True, examples=2, max_new_tokens=4)
+SHOWN = Settings(reference="strong", examples=2, max_new_tokens=4)
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +46,12 @@ def test_packed_reads_what_it_reads_alone(tiny: Tiny, bench: Benchmark) -> None:
     assert rows["status"].eq("ok").all()
     hand, truth = ByHand(tiny("llama")), shown[list(KEYS)].copy()
     truth["p"] = [
-        hand.p_first(row, {}, DIMENSIONS, context=context_of(row, "weak", evidence=True, examples=2))
-        for row in shown.to_dict("records")
+        hand.p_first(row, {}, DIMENSIONS, context=context_of(row, "strong", 2)) for row in shown.to_dict("records")
     ]
     both = rows.merge(truth, on=list(KEYS), validate="one_to_one")
     assert truth["p"].std() > 0.005, "the probabilities must differ, or the test shows nothing"
     assert (both["p_first"] - both["p"]).abs().max() < 1e-4
-    usual = judge_of(PackedJudge, tiny("llama"), bench, replace(SHOWN, reference=None, evidence=False, examples=0))
+    usual = judge_of(PackedJudge, tiny("llama"), bench, replace(SHOWN, reference="none", examples=0))
     assert (usual.judge(shown)["p_first"].to_numpy() - rows["p_first"].to_numpy()).std() > 0.005
 
 
@@ -62,13 +61,13 @@ def test_ratings_of_a_response_may_be_shown_a_reference_and_no_choices(tiny: Tin
     assert rows["status"].eq("ok").all()
     with pytest.raises(InputError, match="prompt rating: does not ask for what annotators decided"):
         judge_of(RatingJudge, tiny("llama"), bench)
-    with pytest.raises(InputError, match="takes no prompt; leave out --reference and --evidence and --examples"):
+    with pytest.raises(InputError, match="takes no prompt; leave out --reference and --examples"):
         judge_of(RewardJudge, tiny("llama"), bench)
 
 
 def test_a_case_that_lacks_what_is_shown_fails_alone(tiny: Tiny, bench: Benchmark) -> None:
     cases = bench.cases.copy()
-    cases.loc[15, "reference_weak"] = None
+    cases.loc[15, "reference"] = None
     changed = replace(bench, cases=cases)
     for kind in (PackedJudge, GenerativeJudge):
         rows = judge_of(kind, tiny("llama"), changed).judge(rows_of(changed))

@@ -11,7 +11,7 @@ from mrb_lib.judges.settings import for_repeats
 from mrb_lib.runs.planned import PlannedModel
 from mrb_lib.tables.errors import InputError, without_secrets
 
-FOR_JUDGES: Final = ("reference", "evidence", "examples", "examples_by", "trained_on")
+FOR_JUDGES: Final = ("reference", "examples", "trained_on")
 """Options that mean nothing where models answer."""
 _RECORDED: Final = (
     "temperature",
