@@ -34,6 +34,9 @@ from mrb_lib.verdicts.protocol import BatchAnswer
 START_LIMIT_S: Final = 1800.0
 """Seconds that a server may take to read its weights and answer."""
 SECONDS_BETWEEN_LINES: Final = 10.0
+LONGEST_REFUSAL_S: Final = 60.0
+"""Seconds for which a server may answer with an error before it counts as the wrong one."""
+_LOADING: Final = 503
 
 
 _LOOPBACK = ("--host", "127.0.0.1", "--port", "{port}", "--served-model-name", "{name}")
@@ -184,30 +187,27 @@ class ServerJudge(AsksPrompts):
         Raises
         ------
         RunError
-            It ended, or did not answer within `START_LIMIT_S`.
+            It ended, answers with errors, or did not answer within `START_LIMIT_S`.
         """
         start, said, program = time.monotonic(), 0.0, Path(self._command[0]).name
+        refused_since: float | None = None
         with httpx.Client(trust_env=False, timeout=5.0) as http:
             while True:
                 self._check()
-                listed = _stated(http, f"{root}/v1/models").get("data")
-                if isinstance(listed, list) and listed:
-                    models = [
-                        str(model.get("id", self._model) if isinstance(model, dict) else model) for model in listed
-                    ]
-                    pages = ("version", "get_server_info")  # of vLLM and of SGLang, which state a version
-                    stated = [_stated(http, f"{root}/{page}") for page in pages]
-                    version = next((str(page["version"]) for page in stated if page.get("version")), "unknown")
-                    return self._model if self._model in models else models[0], printable(version)
-                waited = time.monotonic() - start
-                if waited > START_LIMIT_S:
-                    raise RunError(
-                        f"judge {self.name}: {program} did not answer within {START_LIMIT_S:g} s: {self._tail}"
-                    )
-                if waited - said >= SECONDS_BETWEEN_LINES:
-                    said = waited
-                    waits = f"{self.name}: {program} is starting ({waited:.0f} of at most {START_LIMIT_S:g} s)"
-                    print(f"{waits}: {self._tail.rpartition(' | ')[2]}", file=sys.stderr, flush=True)
+                status, listed = _stated(http, f"{root}/v1/models")
+                if status < 400 and listed is not None:
+                    models = _names(listed) or [self._model]
+                    return self._model if self._model in models else models[0], _version(http, root)
+                now = time.monotonic()
+                refused_since = (refused_since or now) if status >= 400 and status != _LOADING else None
+                begun, limit = (start, START_LIMIT_S) if refused_since is None else (refused_since, LONGEST_REFUSAL_S)
+                why = f"HTTP {status} at /v1/models: {self._tail}" if status else self._tail
+                if now - begun > limit:
+                    raise RunError(f"judge {self.name}: {program} does not answer within {limit:g} s: {why}")
+                if now - start - said >= SECONDS_BETWEEN_LINES:
+                    said = now - start
+                    waits = f"{self.name}: {program} is starting ({said:.0f} of at most {START_LIMIT_S:g} s)"
+                    print(f"{waits}: {why.rpartition(' | ')[2]}", file=sys.stderr, flush=True)
                 time.sleep(0.2)
 
     def _check(self) -> None:
@@ -261,11 +261,29 @@ def _free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def _stated(http: httpx.Client, url: str) -> dict[str, object]:
-    """Return the JSON object at an address; an empty one where there is none."""
+def _stated(http: httpx.Client, url: str) -> tuple[int, object]:
+    """Return the status and the JSON at an address: 0 where nothing answers, None where there is no JSON."""
     try:
         answer = http.get(url)
-        content = answer.json() if answer.is_success else {}
-    except (httpx.HTTPError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    except httpx.HTTPError:
+        return 0, None
+    try:
+        return answer.status_code, answer.json()
+    except ValueError:
+        return answer.status_code, None
+
+
+def _version(http: httpx.Client, root: str) -> str:
+    """Return the version that vLLM or SGLang states at an address of its own; "unknown" for others."""
+    stated = [_stated(http, f"{root}/{page}")[1] for page in ("version", "get_server_info")]
+    versions = [page["version"] for page in stated if isinstance(page, dict) and page.get("version")]
+    return printable(str(versions[0])) if versions else "unknown"
+
+
+def _names(listed: object) -> list[str]:
+    """Return the names in a list of models of any form: an object with a list in it, or a list of objects or names."""
+    if isinstance(listed, dict):
+        listed = next((listed[key] for key in ("data", "models") if listed.get(key)), [])
+    each = listed if isinstance(listed, list) else []
+    found = [one.get("id") or one.get("model") or one.get("name") if isinstance(one, dict) else one for one in each]
+    return [str(name) for name in found if name]

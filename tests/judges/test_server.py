@@ -103,11 +103,12 @@ def test_letters_are_read_from_a_server_of_its_own_that_is_recorded_and_gone(pla
     assert place.is_clear()
 
 
-@pytest.mark.parametrize("behaviour", ["lists names", "lists no names"])
+@pytest.mark.parametrize("behaviour", ["lists names", "lists no names", "lists models", "is a list", "says hello"])
 def test_a_list_of_models_of_another_form_is_read(place: Place, behaviour: str) -> None:
     served = read_manifest(place.judge(behaviour=behaviour).folder).provenance["server"]
     assert isinstance(served, dict)
-    assert served["model"] == (f"served/{place.weights}" if behaviour == "lists names" else "my model")
+    is_nameless = behaviour in ("lists no names", "says hello")
+    assert served["model"] == ("my model" if is_nameless else f"served/{place.weights}")
 
 
 def test_a_rerun_is_the_same_run_and_starts_no_server(place: Place) -> None:
@@ -174,15 +175,17 @@ def test_the_program_on_the_path_is_started_with_what_the_settings_say(
     ("behaviour", "said"),
     [
         ("dies", r"python\S* ended; .*reading weights\\x1b.*'Nobody'\] are not supported.*exit code 1"),
-        ("hangs", r"did not answer within 0\.5 s: reading weights"),
+        ("hangs", r"does not answer within 4 s: reading weights"),
+        ("has no list", r"does not answer within 0\.5 s: HTTP 404 at /v1/models: reading weights"),
         ("breaks", r"python\S* ended; .*illegal memory access.*exit code 7"),
     ],
 )
 def test_a_server_that_fails_ends_the_run_with_the_end_of_its_log(
     place: Place, monkeypatch: pytest.MonkeyPatch, behaviour: str, said: str
 ) -> None:
-    if behaviour == "hangs":
-        monkeypatch.setattr(module, "START_LIMIT_S", 0.5)
+    limits = {"hangs": ("START_LIMIT_S", 4.0), "has no list": ("LONGEST_REFUSAL_S", 0.5)}
+    if behaviour in limits:
+        monkeypatch.setattr(module, *limits[behaviour])
     with pytest.raises(RunError, match=said) as caught:
         place.judge(behaviour=behaviour, concurrency=1)
     assert len(str(caught.value)) <= 500 + 2 * len(str(place.runs))

@@ -8,6 +8,7 @@
 | account | `insufficient_quota`, a billing limit, any 402, a closed account | judge stops | what to top up |
 | daily | a limit per day that states no wait | judge stops | what to top up |
 | key | 401, 403, `invalid_api_key`, "API key not valid" | judge stops | the variable that holds the key |
+| blind | "No endpoints found that support image input", "not a multimodal model" | judge stops | `--without-images` |
 | model | 404, 405, 410, `model_not_found`, "model 'x' not found, try pulling it" | judge stops | the model, `--url` |
 | redirect | 3xx | judge stops, nothing is sent elsewhere | to pass the final address |
 | failed | 429, 5xx, a timeout, an error in a 200 or a choice, `finish_reason: error` | retried, then `error` | why |
@@ -100,6 +101,13 @@ _ROWS: Final[Mapping[str, _Row]] = {
         ),
         (401, 403),
         "the key in the environment variable {server.key_env} {state}; set it to a key that may use this model",
+    ),
+    "blind": _Row(
+        _pattern(
+            r"(?:found that|not|n't|cannot) (?:support|accept|take|process) (?:images\b|image.?(?:inputs?|url)|vision"
+            r"|multimodal)|image inputs? (?:are|is) not supported|not a (?:multimodal|vision)"
+        ),
+        stop="{model!r} takes no images; name a model that does, or judge the cases by their text (--without-images)",
     ),
     "model": _Row(
         _pattern(
@@ -242,7 +250,7 @@ def _error(received: Received, data: object, server: Address, model: str) -> Fai
         cure = _ROWS[name].stop.format(server=server, state=state, model=model)
         stop = RunError(f"{server.host}: {cure} ({where}): {GO_ON}.")
     # "You are not allowed to request logprobs from this model" is a 403, too, and no word about the key.
-    is_negotiable = status in _NEGOTIABLE and name not in ("refused", "account", "daily")
+    is_negotiable = status in _NEGOTIABLE and name not in ("refused", "account", "daily", "blind")
     return Failure(where, refused=name == "refused", stop=stop, is_negotiable=is_negotiable)
 
 

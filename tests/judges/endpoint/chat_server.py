@@ -99,7 +99,8 @@ class _Handler(BaseHTTPRequestHandler):
     server: ChatServer
 
     def do_GET(self) -> None:
-        self.send(Response(self.server.pages.get(self.path, {})))
+        page = self.server.pages.get(self.path)
+        self.send(Response({}, 404) if page is None else Response(page))
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -245,6 +245,8 @@ def test_a_filter_is_a_refusal_after_one_request(server: ChatServer, response: R
         (Response([{"error": {"code": 400, "message": "API key not valid."}}], 400), "key"),
         (body(error={"code": 401, "message": "User not found."}), "MRB_ENDPOINT_KEY"),
         (body(error="Unauthorized"), "MRB_ENDPOINT_KEY"),
+        (failed(404, "No endpoints found that support image input", code=404), "'m' takes no images"),
+        (failed(400, "m is not a multimodal model"), "(--without-images)"),
         (failed(404, "The model `m` does not exist."), "knows no model 'm'"),
         (Response({"error": "model 'm' not found, try pulling it first"}, 404), "try pulling"),
         (failed(400, "m is not a valid model ID"), "knows no model 'm'"),
