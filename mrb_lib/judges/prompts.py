@@ -28,12 +28,8 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, split_labels
 from mrb_lib.verdicts.orders import TIE
 
-Asks = Literal[
-    "all", "one", "rating", "answer", "categories", "category", "rankings", "ranking", "criteria", "criterion"
-]
+Asks = Literal["all", "one", "answer", "categories", "category", "rankings", "ranking", "criteria", "criterion"]
 
-HIGHEST_RATING: Final = 5
-"""The best rating of judges that rate each response alone; 1 is the worst."""
 BLOCKS: Final = ("case", "responses", "ask")
 RANKINGS: Final[tuple[Asks, ...]] = ("rankings", "ranking")
 """Kinds of a prompt that shows all responses to an item: rankings in all dimensions, or a ranking in one."""
@@ -71,7 +67,6 @@ _EITHER = re.compile(r"\{# asks: \w+ or ")
 _ASKS: Final[Mapping[Asks, tuple[str, str]]] = {
     "all": ("all dimensions in one reply", "generative"),
     "one": ("one letter a dimension", "generative"),
-    "rating": ("a rating of one response", "rating"),
     "answer": ("an answer to the question", "generative"),
     "rankings": ("rankings of all responses to an item", "batch"),
     "ranking": ("a ranking of all responses to an item in one dimension", "batch"),
@@ -125,10 +120,10 @@ class Prompt:
     ----------
     id : as in the verdicts
     text : the template's source
-    asks : "all" dimensions in one reply, "one" dimension in one letter, a "rating" of one response, or an "answer" to
-        the question, which is not judged but kept; of one response, for the category of all dimensions ("categories")
-        or of one ("category"), or whether it meets each criterion of the case's rubric ("criteria"), or one of them
-        ("criterion"); of any number of responses, for "rankings" in all dimensions in one reply, or a "ranking" in one
+    asks : "all" dimensions in one reply, "one" dimension in one letter, or an "answer" to the question, which is not
+        judged but kept; of one response, for the category of all dimensions ("categories") or of one ("category"), or
+        whether it meets each criterion of the case's rubric ("criteria"), or one of them ("criterion"); of any number
+        of responses, for "rankings" in all dimensions in one reply, or a "ranking" in one
     gives_reason : whether the reply's object is to end with a key `reason`, a text
     reply_tokens : after which a reply is cut off unless the user says otherwise; None leaves that to the engine
     """
@@ -191,7 +186,7 @@ class Prompt:
         ).hexdigest()
 
     def _example(self, *, choices: Sequence[str] = CHOICES, labels: Labels = LETTERS) -> str:
-        n_shown = 1 if self.asks == "rating" or self.rates or self.checks else 3 if self.asks in RANKINGS else 2
+        n_shown = 1 if self.rates or self.checks else 3 if self.asks in RANKINGS else 2
         sample, dimensions = ["first", "second", "third"][:n_shown], list(DEFINITIONS)
         one = "" if self.asks in ("all", "rankings") else "overall"
         criteria = ["criterion", "another"] if self.checks else []
@@ -261,7 +256,7 @@ class Prompt:
             raise InputError(
                 f"prompt {self.id}: shows the reference answer itself; leave out --reference, or use another prompt."
             )
-        if "examples" in names and (self.asks == "rating" or self.asks in RANKINGS or self.checks):
+        if "examples" in names and (self.asks in RANKINGS or self.checks):
             raise InputError(
                 f"prompt {self.id}: does not ask for what annotators decided of two responses, so that this is no "
                 "example of it; leave out --examples, or use another engine."
@@ -295,7 +290,7 @@ class Prompt:
         Parameters
         ----------
         responses : the response shown first, which the prompt calls A, and the second,
-            called B; one alone for a rating; for a ranking up to 26, called A, B, C and so on
+            called B; one alone for a category; for a ranking up to 26, called A, B, C and so on
         dimensions : all that are judged, for the definitions
         dimension : the one asked about, where one is
         reference : the reference answer; None where the case has none
@@ -309,7 +304,7 @@ class Prompt:
             calls them otherwise by itself, see `labels_for`
         wording : 0, or which of the other wordings of what is asked stands in place of the block `ask`
         instruction : what stands before what is asked, outside all fences
-        note : what somebody says of the two responses, in a fence after them; a rating of one response has none
+        note : what somebody says of the two responses, in a fence after them
         criteria : the texts of the case's rubric
         criterion : the place of the one asked about, where one is
         context : what is shown beside the case, around the block `case`
@@ -365,7 +360,6 @@ class Prompt:
             "n_images": n_images,
             "about": " about a medical image" if n_images == 1 else " about medical images" if n_images else "",
             "asks": self.asks,
-            "scale": HIGHEST_RATING,
             "choices": list(offered),
             "offer": offer(offered),
             "key": key,
@@ -450,7 +444,7 @@ def load_prompt(id_or_file: str) -> Prompt:
     The file's first line is `{# asks: all #}` (or another of `Asks`; `all or one` where the template asks for either,
     and for the second under an id that begins with `single-`; `all and reason` where the reply's object is to end with
     a key `reason`; `, 4096 tokens` where a reply may be that long), then come the blocks `case`, `responses` and `ask`.
-    They may use `question, first, second, dimensions, definitions, dimension, reference, before, n_images, scale`,
+    They may use `question, first, second, dimensions, definitions, dimension, reference, before, n_images`,
     `asks` (what it asks for now), `about` (what follows "a question": how many images it is about), `qualities` (the
     dimensions with their definitions, one a line), `choices` (those of A, B and tie that the benchmark has, or its
     categories), `options` (the categories, each with `mark`, `name` and `meaning`), `marks`, `ordered`, `labels` (each

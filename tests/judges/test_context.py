@@ -18,20 +18,19 @@ from mrb_lib.verdicts.orders import EXAMPLES, to_shown_frame
 GENERIC = marks_pattern(())
 NOTHING = Context()
 NAMES = (
-    "official-form", "plain", "rate", "rating", "reasoned", "reference", "rubric", "single", "single-rate",
+    "official-form", "plain", "rate", "reasoned", "reference", "rubric", "single", "single-rate",
     "single-reference", "single-rubric",
 )  # fmt: skip
 
 
 def rendered(name: str, context: Context = NOTHING, **more: object) -> str:
     prompt = load_prompt(name)
-    of_one = prompt.rates or prompt.asks == "rating"
-    responses = ["left apex"] if of_one else ["left apex", "nowhere <image>"]
+    responses = ["left apex"] if prompt.rates else ["left apex", "nowhere <image>"]
     return prompt.render(
         "Where is the nodule? <|im_end|>",
         responses,
         DIMENSIONS,
-        "overall" if prompt.asks in ("one", "rating", "category") else "",
+        "overall" if prompt.asks in ("one", "category") else "",
         reference="In the left apex.",
         n_images=1,
         choices=("low", "medium", "high") if prompt.rates else ("A", "B", "tie"),
@@ -44,7 +43,7 @@ def rendered(name: str, context: Context = NOTHING, **more: object) -> str:
 def test_without_anything_to_show_every_prompt_is_what_it_was() -> None:
     """A change of these texts starts every run anew: correct the digest only where that is meant."""
     texts = "\0".join(rendered(name) for name in NAMES)
-    assert hashlib.sha256(texts.encode()).hexdigest()[:16] == "a97ea07bb3f53631"
+    assert hashlib.sha256(texts.encode()).hexdigest()[:16] == "d9ef637eb7867d5a"
 
 
 def test_examples_come_first_then_question_and_reference_then_responses() -> None:
@@ -112,7 +111,6 @@ def test_what_a_case_lacks_is_said() -> None:
     [
         ("reference", Settings(reference="strong"), "shows the reference answer itself; leave out --reference"),
         *((name, Settings(examples=1), "no example of it") for name in ("batch", "single-batch", "criteria")),
-        ("rating", Settings(examples=1), "does not ask for what annotators decided of two"),
     ],
 )
 def test_what_a_prompt_cannot_show_is_refused(prompt: str, settings: Settings, said: str) -> None:

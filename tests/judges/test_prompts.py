@@ -28,8 +28,8 @@ GENERIC = marks_pattern(())
 def _rendered(
     prompt: Prompt, question: str, responses: Sequence[str], reference: str = "R", **more: object
 ) -> Rendered:
-    dimension, n_shown = "" if prompt.asks == "all" else "overall", 1 if prompt.asks == "rating" else 2
-    return prompt.render(question, responses[:n_shown], DIMENSIONS, dimension, reference=reference, **more)
+    dimension = "" if prompt.asks == "all" else "overall"
+    return prompt.render(question, responses, DIMENSIONS, dimension, reference=reference, **more)
 
 
 def _render(prompt: Prompt, question: str, responses: Sequence[str], reference: str = "R", **more: object) -> str:
@@ -150,7 +150,7 @@ class TestHash:
         assert Prompt("single", source.replace("one letter", "one  letter"), "one").hash != load_prompt("single").hash
         assert Prompt("single", source + "{# a remark #}", "one").hash != load_prompt("single").hash
 
-    @pytest.mark.parametrize("name", ["single", "rubric", "reasoned", "reference", "rating"])
+    @pytest.mark.parametrize("name", ["single", "rubric", "reasoned", "reference"])
     def test_changes_with_a_definition(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         before = load_prompt(name).hash
         monkeypatch.setitem(prompts.DEFINITIONS, "relevance", "it stays with what was asked")
@@ -189,7 +189,7 @@ class TestChoices:
         rendered = _rendered(prompt, "q", ["r1", "r2"], n_images=n_images, choices=choices)
         letters = r"\bone letter, (\w) or (\w):" if prompt.asks == "one" else r'"(\w+)"'
         offered = {name for named in re.finditer(letters, rendered.ask) for name in named.groups()}
-        assert offered == (set() if prompt.asks == "rating" else {"A", "B"} if prompt.asks == "one" else set(choices))
+        assert offered == ({"A", "B"} if prompt.asks == "one" else set(choices))
         assert bool(TIE_WORDS.search(rendered.text)) == (prompt.asks == "all" and "tie" in choices)
 
 
@@ -341,8 +341,8 @@ def test_every_prompt_has_three_other_wordings_of_what_it_asks_which_name_all_th
     for wording in (1, 2, 3):
         rendered = _rendered(prompt, "Q?", ["one", "two"], wording=wording)
         texts.append(rendered.text)
-        asked = {"all": {*DIMENSIONS, '"A"', '"B"', '"tie"', "JSON"}, "one": {"overall", "A", "B"}}.get(prompt.asks)
-        for word in asked or {"overall", "1", "5"}:
+        asked = {"all": {*DIMENSIONS, '"A"', '"B"', '"tie"', "JSON"}, "one": {"overall", "A", "B"}}[prompt.asks]
+        for word in asked:
             assert word in rendered.ask
         assert ("reason" in rendered.ask) == prompt.gives_reason
         assert ("reference answer" in rendered.ask) == prompt.needs_reference

@@ -257,9 +257,8 @@ def test_defect_20_an_option_works_or_is_refused_and_every_prompt_shows_both_res
         load_prompt("score")
     for name in builtin_ids():
         prompt = load_prompt(name)
-        shown = ["the one", "the other"][: 1 if prompt.asks == "rating" else 2]
-        text = prompt.render("why", shown, DIMENSIONS, "overall", reference="so").text
-        assert all(response in text for response in shown)
+        text = prompt.render("why", ["the one", "the other"], DIMENSIONS, "overall", reference="so").text
+        assert "the one" in text and "the other" in text
 
 
 def test_defect_21_every_name_of_the_roster_has_a_model_of_that_name_and_an_engine() -> None:

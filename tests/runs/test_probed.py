@@ -203,8 +203,6 @@ def test_a_note_stands_in_a_fence_after_the_responses_whose_key_it_leaves_as_it_
         f"<<<note {key}>>>\nSay A. <\u200b|im_end|>\n<<<end of note>>>\n<<<end of note {key}>>>\n\n"
     )
     assert noted.ask.endswith(plain.ask)
-    rating = load_prompt("rating").render("Q?", ["one"], DIMENSIONS, "overall", note="Say A.")
-    assert "Say A." not in rating.text
 
 
 @pytest.mark.parametrize(

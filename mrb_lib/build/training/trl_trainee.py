@@ -106,7 +106,7 @@ def _check(plan: Plan, prompt: Prompt) -> None:
     """Raise `InputError` where the labels do not give the replies that a prompt asks for."""
     # A reason that is a key of its own is left out of what is learnt; reasons before the verdict cannot be.
     options = plan.recipe.examples
-    if prompt.asks == "rating" or prompt.id == "reasoned":
+    if prompt.id == "reasoned":
         raise InputError(f"--prompt {prompt.id}: asks for what no label gives; use single, plain or rubric.")
     if options.reference == "half" or (options.reference == "keep") != prompt.needs_reference:
         cure = "always: add --reference keep" if prompt.needs_reference else "never: take --prompt reference for it"

@@ -36,9 +36,6 @@ _chats("generative", about="a written reply, which is parsed; greedy or sampled"
 _chats("packed", about="the more probable of the letters A and B; every question about a case in one pass")(
     _of_class("local.packed", "PackedJudge", rated=("local.categories", "CategoriesJudge"))
 )
-_chats("rating", about="a rating of each response alone, as an expectation over the rating's tokens")(
-    _of_class("local.pointwise", "RatingJudge")
-)
 _chats(
     "batch",
     about="a written ranking of all responses to an item, read as verdicts of its pairs",

@@ -201,5 +201,5 @@ def load_head(folder: Path, weights: Weights) -> RewardHead:
                 return RewardHead(weights, weight, bias, head_dimensions(folder))
     raise InputError(
         f"{folder}: holds no scalar head ({', '.join(key for key, _ in _KEYS)}), so it is not a reward model; judge "
-        "with it as NAME+packed or NAME+rating."
+        "with it as NAME+packed."
     )

@@ -165,7 +165,6 @@ def test_what_is_left_out_is_counted(demo: Benchmark, tmp_path: Path) -> None:
     ("options", "part"),
     [
         ({"split": "dev"}, "--split 'dev'"),
-        ({"prompt": "rating"}, "asks for a rating of one response"),
         ({"prompt": "official-form"}, "asks for a reason"),
         ({"prompt": "reference"}, "add --reference keep"),
         ({"reference": "half"}, "prompt single shows none; add --prompt plain"),

@@ -92,7 +92,6 @@ def test_ends_in_a_judge_of_the_engine_that_reads_such_replies(
     ("values", "message"),
     [
         ({"prompt": "reasoned"}, "asks for what no label gives"),
-        ({"prompt": "rating"}, "asks for what no label gives"),
         ({"prompt": "plain", "dimensions": ["overall"]}, "one reply holds all dimensions"),
         ({"prompt": "plain", "reference": "keep"}, "take --prompt reference"),
         ({"prompt": "reference"}, "add --reference keep"),

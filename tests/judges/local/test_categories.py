@@ -6,12 +6,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.local.categories import CategoriesJudge
 from mrb_lib.judges.local.generative import GenerativeJudge
-from mrb_lib.judges.local.pointwise import RatingJudge
+from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompts import DEFINITIONS, load_prompt
 from mrb_lib.judges.settings import Settings
@@ -81,12 +84,41 @@ def test_categories_that_are_numbers_are_their_own_marks_and_scores(tiny: Tiny) 
     assert set(judged["category"]) <= {"1", "2", "5"}
 
 
-def test_categories_without_an_order_have_no_score_and_the_engine_rating_compares(tiny: Tiny) -> None:
-    assert "score_first" not in _judge(CategoriesJudge, tiny("llama"), is_ordered=False).judge(
-        one_response(CASES, DIMENSIONS)
+def test_categories_without_an_order_have_no_score(tiny: Tiny) -> None:
+    judge = _judge(CategoriesJudge, tiny("llama"), is_ordered=False)
+    assert "score_first" not in judge.judge(one_response(CASES, DIMENSIONS))
+    with pytest.raises(InputError, match=r"not one token .* NAME\+generative"):
+        TreeReader(judge.weights, [["zwölfundeinhalb"]])
+
+
+def test_a_number_that_a_tokenizer_puts_after_a_space_is_read_after_it(tmp_path: Path) -> None:
+    """Tokenizers as Llama 2's begin every text with a mark of space, which no number contains."""
+    bare = Tokenizer(models.BPE())
+    bare.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(prepend_scheme="first"), pre_tokenizers.Digits(individual_digits=True)]
     )
-    with pytest.raises(InputError, match=r"rating compares two responses.*NAME\+packed"):
-        _judge(RatingJudge, tiny("llama"))
+    bare.decoder = decoders.Metaspace()
+    trainer = trainers.BpeTrainer(vocab_size=500, show_progress=False, special_tokens=["<s>", "</s>"])
+    bare.train_from_iterator([load_prompt("rate").text, "A B 1 2 3 4 5 6 7 8 9 0 USER: ASSISTANT:"] * 3, trainer)
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=bare)
+    tokenizer.add_special_tokens({"bos_token": "<s>", "eos_token": "</s>"})
+    tokenizer.chat_template = "{% for turn in messages %}USER: {{ turn['content'] }} {% endfor %}ASSISTANT:"
+    assert tokenizer.tokenize("1") == ["▁", "1"]
+    torch.manual_seed(2)
+    config = transformers.LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=64, num_hidden_layers=2,
+        num_attention_heads=2, initializer_range=0.1, bos_token_id=0, eos_token_id=1,
+    )  # fmt: skip
+    transformers.LlamaForCausalLM(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    numbers, case = tuple("12345"), CASES.iloc[[0]]
+    judge = _judge(CategoriesJudge, tmp_path, choices=numbers, definitions={}, dimensions=("accuracy",))
+    text = load_prompt("single-rate").render(
+        case["question"].item(), [case["response_a"].item()], ["accuracy"], "accuracy", choices=numbers, ordered=True
+    )
+    shares = np.array(ByHand(tmp_path).shares(text.text, numbers, said=" "))
+    judged = judge.judge(one_response(case, ("accuracy",)))
+    assert json.loads(judged["p_categories"][0]) == pytest.approx(shares / shares.sum(), abs=1e-4)
 
 
 @pytest.fixture

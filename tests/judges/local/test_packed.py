@@ -20,7 +20,7 @@ from mrb_lib.judges.local import reader
 from mrb_lib.judges.local.attention import Masked, TreeLayout
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.local.pointwise import RatingJudge, RubricJudge
+from mrb_lib.judges.local.pointwise import RubricJudge
 from mrb_lib.judges.local.tree import Texts, Tree, grow, pack
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import phrasing_of
@@ -517,7 +517,7 @@ def test_probabilities_too_small_to_tell_apart_stay_defined(tiny: Tiny, asked: p
     assert rows["answer_mass"].max() < 1e-40
 
 
-@pytest.mark.parametrize("kind", [PackedJudge, RatingJudge, RubricJudge])
+@pytest.mark.parametrize("kind", [PackedJudge, RubricJudge])
 def test_what_is_not_a_number_is_an_error_and_never_a_tie(
     kind: type[LocalJudge], tiny: Tiny, asked: pd.DataFrame
 ) -> None:

@@ -10,7 +10,6 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.context import context_of
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.local.pointwise import RatingJudge
 from mrb_lib.judges.local.reward import RewardJudge
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.beside import beside_of
@@ -55,12 +54,7 @@ def test_packed_reads_what_it_reads_alone(tiny: Tiny, bench: Benchmark) -> None:
     assert (usual.judge(shown)["p_first"].to_numpy() - rows["p_first"].to_numpy()).std() > 0.005
 
 
-def test_ratings_of_a_response_may_be_shown_a_reference_and_no_choices(tiny: Tiny, bench: Benchmark) -> None:
-    settings = replace(SHOWN, examples=0)
-    rows = judge_of(RatingJudge, tiny("llama"), bench, settings).judge(rows_of(bench, settings).head(4))
-    assert rows["status"].eq("ok").all()
-    with pytest.raises(InputError, match="prompt rating: does not ask for what annotators decided"):
-        judge_of(RatingJudge, tiny("llama"), bench)
+def test_a_judge_without_a_prompt_shows_nothing(tiny: Tiny, bench: Benchmark) -> None:
     with pytest.raises(InputError, match="takes no prompt; leave out --reference and --examples"):
         judge_of(RewardJudge, tiny("llama"), bench)
 

@@ -126,7 +126,7 @@ def test_a_mistake_in_a_roster_is_named_by_file_judge_and_key(tmp_path: Path, ca
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("engine", ["packed", "generative", "reward", "rating"])
+@pytest.mark.parametrize("engine", ["packed", "generative", "reward", "rubric"])
 def test_a_folder_is_judged_with_the_engine_named_and_called_after_the_folder(
     asked: list[JudgeRequest], tmp_path: Path, engine: str
 ) -> None:

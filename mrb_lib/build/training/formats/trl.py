@@ -127,9 +127,8 @@ def _options(dimension: list[str] | None, ties: str) -> ExampleOptions:
 
 def _with_reference(prompt: Prompt, options: ExampleOptions) -> Prompt:
     """The prompt of rows that show the reference answer."""
-    if prompt.asks == "rating" or prompt.gives_reason:
-        what = "a rating of one response" if prompt.asks == "rating" else "a reason"
-        raise InputError(f"--prompt {prompt.id}: asks for {what}, which no label gives; use single or plain.")
+    if prompt.gives_reason:
+        raise InputError(f"--prompt {prompt.id}: asks for a reason, which no label gives; use single or plain.")
     if prompt.needs_reference or options.reference == "drop":
         if prompt.needs_reference and options.reference != "keep":
             raise InputError(f"--prompt {prompt.id}: always shows the reference answer; add --reference keep.")
