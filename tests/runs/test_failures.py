@@ -11,7 +11,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local.checkpoint import load_checkpoint
-from mrb_lib.judges.local.pointwise import RatingJudge
+from mrb_lib.judges.local.generative import BatchJudge
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
@@ -91,7 +91,7 @@ def test_a_jury_frees_each_member_before_the_next_is_loaded(
     pictured: Benchmark, tiny: Callable[..., Path], tmp_path: Path, alive: list[int]
 ) -> None:
     folder = tiny("llava")
-    names = ",".join(f"path:{folder}{engine}" for engine in ("", "+generative", "+rating"))
+    names = ",".join(f"path:{folder}{engine}" for engine in ("", "+generative", "+batch"))
     [jury] = judge(pictured, tmp_path, [f"consensus-of:{names}"], limit=2, settings=CPU)
     assert (jury.made, len(jury.members)) == (24, 3)
     assert alive == [1, 1, 1]
@@ -100,15 +100,15 @@ def test_a_jury_frees_each_member_before_the_next_is_loaded(
 def test_judges_leave_their_memory_to_the_next_and_so_does_one_that_fails(
     pictured: Benchmark, tiny: Callable[..., Path], tmp_path: Path, alive: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(judge: RatingJudge, *_: object) -> pd.DataFrame:
+    def fail(judge: BatchJudge, *_: object) -> pd.DataFrame:
         model = judge.weights.model
         raise RunError(f"{type(model).__name__} fails with the model in its hands")
 
-    monkeypatch.setattr(RatingJudge, "_answer", fail)
+    monkeypatch.setattr(BatchJudge, "_answer", fail)
     folder = tiny("llava")
     with pytest.raises(FailedRunsError, match="1 of 3 judges failed"):
         judge(
-            pictured, tmp_path, [f"path:{folder}+rating", f"path:{folder}", f"path:{folder}+generative"],
+            pictured, tmp_path, [f"path:{folder}+batch", f"path:{folder}", f"path:{folder}+generative"],
             limit=2, settings=CPU,
         )  # fmt: skip
     assert alive == [1, 1, 1]
