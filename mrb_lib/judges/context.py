@@ -1,21 +1,24 @@
-"""Texts beside the case in a prompt: the reference answer, worked examples.
+"""What a prompt shows of a row, and beside the case: the reference answer, worked examples.
 
-None of it is in a template, so that every template shows it in the same words and the same kind of fence.
+What stands beside the case is in no template, so that all show it in the same words and the same kind of fence.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.rubrics import Criterion, read_rubric
 from mrb_lib.verdicts.orders import EXAMPLES
 
 ReferenceLevel = Literal["none", "strong"]
 MOST_EXAMPLES: Final = 10
 
 Fence = Callable[[str, str], str]
+Record = Mapping[str, object]
+"""One row that a judge is shown, by column."""
 
 _REFERENCE: Final = "An expert's reference answer is given; a response need not share its wording."
 _COUNTS: Final = ("", "One worked example", *(f"{number} worked examples" for number in range(2, MOST_EXAMPLES + 1)))
@@ -89,7 +92,7 @@ class Context:
         return f"{_REFERENCE}\n\n{fence('reference answer', self.reference)}\n\n"
 
 
-def context_of(row: Mapping[str, object], level: ReferenceLevel, examples: int) -> Context:
+def context_of(row: Record, level: ReferenceLevel, examples: int) -> Context:
     """Return what is shown beside the case of a row, of what a judge is set to show.
 
     Raises
@@ -107,6 +110,26 @@ def context_of(row: Mapping[str, object], level: ReferenceLevel, examples: int) 
         )
     shown = reference if isinstance(reference, str) else None
     return Context(shown, tuple(_example(one) for one in json.loads(stated)))
+
+
+def text_in(row: Record, column: str) -> str:
+    """Return the text in a column; an empty one where there is none."""
+    text = row.get(column)
+    return text if isinstance(text, str) else ""
+
+
+def image_names(row: Record) -> list[str]:
+    """Return the names of a case's images, empty where it has none."""
+    names = row.get("images")
+    return [str(name) for name in names] if isinstance(names, Iterable) and not isinstance(names, str) else []
+
+
+def rubric_of(row: Record) -> tuple[Criterion, ...]:
+    """Return the criteria of a case; `InputError` where it has none."""
+    stated = row.get("rubric")
+    if not isinstance(stated, str):
+        raise InputError("the judge decides the criteria of a rubric, and the case has none (column rubric)")
+    return read_rubric(stated)
 
 
 def _example(stated: Mapping[str, object]) -> Example:

@@ -14,19 +14,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
+from mrb_lib.judges.context import Record, image_names, rubric_of
 from mrb_lib.judges.prompts import RANKED, RANKINGS, Prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import (
     Columns,
-    Record,
     Reply,
     Rows,
     Task,
     TaskMaker,
-    image_names,
     object_schema,
     responses_of,
-    rubric_of,
 )
 from mrb_lib.replies.criteria import MET, NOT_MET, parse_criteria
 from mrb_lib.replies.rankings import RankingReading, parse_rankings

@@ -9,10 +9,11 @@ from typing import ClassVar
 import pandas as pd
 from PIL import Image
 
+from mrb_lib.judges.context import image_names
 from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompts import RATES, Asks, UsualPrompt, fitting_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, image_names, open_pictures
+from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, Reply, Task, open_pictures
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows

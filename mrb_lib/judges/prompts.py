@@ -14,12 +14,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Final, Literal, TypedDict, cast, get_args
+from typing import Final, Literal, cast, get_args
 
 from jinja2 import StrictUndefined, Template, TemplateError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from mrb_lib.judges.context import Context
+from mrb_lib.judges.context import Record, context_of, image_names, rubric_of, text_in
 from mrb_lib.judges.fences import GENERIC, defuse, fence_key, fence_of, section
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.categories import marks_of
@@ -76,26 +76,6 @@ _ASKS: Final[Mapping[Asks, tuple[str, str]]] = {
     "criterion": ("one letter a criterion of a rubric", "rubric"),
 }
 """The request of each kind of prompt in words, and an engine that reads its replies."""
-
-
-class Phrasing(TypedDict):
-    """The phrasing that a probe gives a prompt; see `Prompt.render`."""
-
-    labels: Labels
-    wording: int
-    instruction: str
-    note: str
-
-
-def phrasing_of(row: Mapping[str, object]) -> Phrasing:
-    """Return the phrasing in a row's columns of these names, each after `probe_`; without them the usual one."""
-    wording, instruction, note = (row.get(f"probe_{name}") for name in ("wording", "instruction", "note"))
-    return Phrasing(
-        labels=labels_of(row),
-        wording=int(wording) if isinstance(wording, int) else 0,
-        instruction=instruction if isinstance(instruction, str) else "",
-        note=note if isinstance(note, str) else "",
-    )
 
 
 @dataclass(frozen=True)
@@ -171,7 +151,7 @@ class Prompt:
         """Return whether two responses can be called otherwise than A and B: only fence() calls them so."""
         if not self.compares:
             return True
-        blank = self.render("", ["", ""], [], reference="", definitions={}, labels=_NAMELESS)
+        blank = self.render({"question": "", "reference": ""}, ["", ""], Settings(dimensions=()), labels=_NAMELESS)
         return not names_letters(blank.case + blank.responses)
 
     @property
@@ -187,13 +167,12 @@ class Prompt:
 
     def _example(self, *, choices: Sequence[str] = CHOICES, labels: Labels = LETTERS) -> str:
         n_shown = 1 if self.rates or self.checks else 3 if self.asks in RANKINGS else 2
-        sample, dimensions = ["first", "second", "third"][:n_shown], list(DEFINITIONS)
+        sample, dimensions = ["first", "second", "third"][:n_shown], tuple(DEFINITIONS)
         one = "" if self.asks in ("all", "rankings") else "overall"
-        criteria = ["criterion", "another"] if self.checks else []
-        return self.render(
-            "question", sample, dimensions, one,
-            reference="reference", before="before", n_images=1, criteria=criteria, choices=choices, labels=labels,
-        ).text  # fmt: skip
+        row = {"question": "question", "reference": "reference", "before": "before", "images": ["image"]}
+        row["rubric"] = '[{"criterion": "criterion", "weight": 1}, {"criterion": "another", "weight": 1}]'
+        settings = Settings(dimensions=dimensions, choices=tuple(choices))
+        return self.render(row, sample, settings, one, labels=labels).text
 
     @property
     def rates(self) -> bool:
@@ -264,65 +243,58 @@ class Prompt:
 
     def render(
         self,
-        question: str,
+        row: Record,
         responses: Sequence[str],
-        dimensions: Sequence[str],
+        settings: Settings,
         dimension: str = "",
         *,
-        reference: str | None = None,
-        before: str | None = None,
-        label_sets: Mapping[str, Sequence[str]] | None = None,
-        n_images: int = 0,
-        choices: Sequence[str] = CHOICES,
-        definitions: Mapping[str, str] = DEFINITIONS,
-        ordered: bool = False,
-        marks: re.Pattern[str] | None = None,
-        labels: Labels = LETTERS,
-        wording: int = 0,
-        instruction: str = "",
-        note: str = "",
-        criteria: Sequence[str] = (),
+        dimensions: Sequence[str] | None = None,
         criterion: int = 0,
-        context: Context = Context(),  # noqa: B008  # frozen
+        labels: Labels | None = None,
+        marks: re.Pattern[str] | None = None,
     ) -> Rendered:
         """Return the text for one case.
 
         Parameters
         ----------
+        row : the case as judges are shown it: `question`, and where they are there `reference`, `before` (the earlier
+            steps of the item, of which the response is the next), `images`, `rubric`, worked examples, and what a
+            probe adds: `probe_labels`, `probe_wording` (which of the other wordings stands in place of the block
+            `ask`), `probe_instruction` (before what is asked, outside all fences) and `probe_note` (what somebody says
+            of the two responses, in a fence after them)
         responses : the response shown first, which the prompt calls A, and the second,
             called B; one alone for a category; for a ranking up to 26, called A, B, C and so on
-        dimensions : all that are judged, for the definitions
+        settings : dimensions, choices, labels, definitions and what is shown beside the case
         dimension : the one asked about, where one is
-        reference : the reference answer; None where the case has none
-        before : the earlier steps of the item, of which the response is the next; None where there are none
-        label_sets : the labels of each dimension in which several may apply
-        choices : those of A, B and tie that the benchmark has, or the categories of a rating; no other is offered
-        definitions : what dimensions and categories mean, by name
-        ordered : the categories are in order, from the lowest
-        marks : what is not to be taken for a mark of the model's own; see `marks_pattern`
-        labels : what the two responses are called in place of A and B; beside options of these letters the prompt
-            calls them otherwise by itself, see `labels_for`
-        wording : 0, or which of the other wordings of what is asked stands in place of the block `ask`
-        instruction : what stands before what is asked, outside all fences
-        note : what somebody says of the two responses, in a fence after them
-        criteria : the texts of the case's rubric
+        dimensions : all that are judged, for the definitions; None for those of the settings
         criterion : the place of the one asked about, where one is
-        context : what is shown beside the case, around the block `case`
+        labels : what the two responses are called in place of A and B; None for the row's. Beside options of these
+            letters the prompt calls them otherwise by itself, see `labels_for`
+        marks : what is not to be taken for a mark of the model's own; see `marks_pattern`
 
         Raises
         ------
         InputError
-            The template uses something it is not given, or fails; or it calls the responses A and B where no other
-            labels can be put in.
+            The case lacks what is to be shown; the template uses something it is not given, or fails; or it calls the
+            responses A and B where no other labels can be put in.
         """
-        labels = self.labels_for(question, labels)
-        reference = reference if self.needs_reference else None  # what is not shown must not shape the key either
+        question, note, before = (text_in(row, name) for name in ("question", "probe_note", "before"))
+        context = context_of(row, settings.reference, settings.examples)
+        criteria = [one.text for one in rubric_of(row)] if self.checks else []
+        choices, label_sets, definitions = settings.choices, settings.labels, DEFINITIONS | settings.definitions
+        dimensions = settings.dimensions if dimensions is None else dimensions
+        labels = self.labels_for(question, labels_of(row) if labels is None else labels)
+        n_images = 0 if settings.without_images else len(image_names(row))
+        if self.needs_reference and not isinstance(row.get("reference"), str):
+            raise InputError(f"the case has no reference answer, which the prompt {self.id} shows")
+        # What is not shown must not shape the key either.
+        reference = text_in(row, "reference") if self.needs_reference else None
         texts = [question, *responses, *([reference] if reference is not None else [])]
         # Where each response is checked alone, all that stands before it is the same for both, the key too if it can.
         if self.checks:
             key = fence_key([question, *criteria], "\0".join(texts), *context.texts)
         else:
-            key = fence_key(texts, note + (before or ""), *context.texts)
+            key = fence_key(texts, note + before, *context.texts)
         written, fence = partial(defuse, marks=marks or GENERIC), fence_of(key, labels)
         defused = [written(text) for text in texts]
 
@@ -347,13 +319,11 @@ class Prompt:
             "qualities": "\n".join(f"- {name}: {defined[name]}" if name in defined else f"- {name}" for name in named),
             "options": options,
             "marks": [option["mark"] for option in options],
-            "ordered": ordered,
+            "ordered": settings.is_ordered,
             "labels": [
-                {"dimension": written(own), **described(name)}
-                for own, names in (label_sets or {}).items()
-                for name in names
+                {"dimension": written(own), **described(name)} for own, names in label_sets.items() for name in names
             ],
-            "labelled": [written(name) for name in label_sets or {}],
+            "labelled": [written(name) for name in label_sets],
             "dimension": written(dimension),
             "reference": defused[-1] if reference is not None else None,
             "before": written(before) if before else None,
@@ -374,7 +344,7 @@ class Prompt:
         except _FAILURES as error:
             reason = str(error) or type(error).__name__
             raise InputError(f"prompt {self.id}: cannot be rendered ({reason}); correct the template.") from error
-        if wording:
+        if isinstance(wording := row.get("probe_wording"), int) and wording:
             others = _wordings().get("reason" if self.gives_reason else self.asks, ())
             if not 1 <= wording <= len(others):
                 raise InputError(f"prompt {self.id}: has no wording {wording} of what it asks.")
@@ -391,7 +361,7 @@ class Prompt:
                     f"prompt {self.id}: calls the responses A and B outside fence(), so no other labels can be put in."
                 )
             blocks[-1] = relabelled(blocks[-1], labels)
-        if instruction:
+        if instruction := text_in(row, "probe_instruction"):
             blocks[-1] = f"{instruction}\n{blocks[-1]}"
         if note and self.compares:
             blocks[-1] = f"{fence('note', written(note))}\n\n{blocks[-1]}"
@@ -407,7 +377,7 @@ class Prompt:
         def verdict(decided: Mapping[str, str]) -> str:
             stated = {
                 written(name): [written(one) for one in split_labels(decided[name])]
-                if name in (label_sets or ())
+                if name in label_sets
                 else names.get(decided[name])
                 for name in dimensions
                 if name in decided

@@ -15,15 +15,14 @@ import pandas as pd
 from PIL import Image
 
 from mrb_lib.benchmarks.images.pictures import open_image, within
-from mrb_lib.judges.context import context_of
-from mrb_lib.judges.prompts import DEFINITIONS, Prompt, Rendered, phrasing_of
+from mrb_lib.judges.context import Record, image_names
+from mrb_lib.judges.prompts import Prompt, Rendered
 from mrb_lib.judges.settings import BLIND, Settings
 from mrb_lib.replies.answers import read_answer
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of
 from mrb_lib.replies.multi import parse_ratings
 from mrb_lib.replies.reading import Reading, parse
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.rubrics import Criterion, read_rubric
 from mrb_lib.tables.schema import ANSWERED_STATUSES
 from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -31,8 +30,6 @@ from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 MAX_PIXELS: Final = 1280 * 28 * 28
 """About what the published vision-language judges were trained on: 1,280 patches of 28 x 28 pixels."""
 
-Record = Mapping[str, object]
-"""One row that a judge is shown, by column."""
 Rows = tuple[tuple[int, Record], ...]
 """Rows that one prompt answers, each with its position among those shown."""
 Columns = Callable[[str, "str | None"], Mapping[str, object]]
@@ -175,39 +172,9 @@ class PromptWriter:
         dimensions: Sequence[str] | None = None,
         criterion: int = 0,
     ) -> Rendered:
-        """Return the prompt about a row.
-
-        Parameters
-        ----------
-        dimension : the one asked about, where one is
-        dimensions : all that are judged; None for the benchmark's
-        criterion : see `Prompt.render`
-
-        Raises
-        ------
-        InputError
-            The case lacks what the prompt is to show.
-        """
-        settings, reference, before = self.settings, row.get("reference"), row.get("before")
-        if self.prompt.needs_reference and not isinstance(reference, str):
-            raise InputError(f"the case has no reference answer, which the prompt {self.prompt.id} shows")
+        """Return the prompt about a row; see `Prompt.render` for the parameters and what is raised."""
         return self.prompt.render(
-            str(row["question"]),
-            responses,
-            settings.dimensions if dimensions is None else dimensions,
-            dimension,
-            reference=reference if isinstance(reference, str) else None,
-            before=before if isinstance(before, str) else None,
-            label_sets=settings.labels,
-            n_images=0 if settings.without_images else len(image_names(row)),
-            choices=settings.choices,
-            definitions=DEFINITIONS | settings.definitions,
-            ordered=settings.is_ordered,
-            marks=self.marks,
-            criteria=[one.text for one in rubric_of(row)] if self.prompt.checks else (),
-            criterion=criterion,
-            context=context_of(row, settings.reference, settings.examples),
-            **phrasing_of(row),
+            row, responses, self.settings, dimension, dimensions=dimensions, criterion=criterion, marks=self.marks
         )
 
 
@@ -331,20 +298,6 @@ def group_rows(shown: pd.DataFrame, shared: Callable[[Record], object]) -> list[
 def responses_of(row: Record, *, rated: bool = False) -> list[str]:
     """Return the responses in the order shown; the one that is rated."""
     return [str(row[FIRST])] if rated else [str(row[FIRST]), str(row[SECOND])]
-
-
-def rubric_of(row: Mapping[str, object]) -> tuple[Criterion, ...]:
-    """Return the criteria of a case; `InputError` where it has none."""
-    stated = row.get("rubric")
-    if not isinstance(stated, str):
-        raise InputError("the judge decides the criteria of a rubric, and the case has none (column rubric)")
-    return read_rubric(stated)
-
-
-def image_names(row: Record) -> list[str]:
-    """Return the names of a case's images, empty where it has none."""
-    names = row.get("images")
-    return [str(name) for name in names] if isinstance(names, Iterable) and not isinstance(names, str) else []
 
 
 def stored_image(images: Mapping[str, bytes], name: str) -> bytes:

@@ -7,35 +7,39 @@ import re
 import pandas as pd
 import pytest
 
-from mrb_lib.judges.context import Context, Example, context_of
+from mrb_lib.judges.context import Context, context_of
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import EXAMPLES, to_shown_frame
+from tests.judges.rendering import example, render
 
 GENERIC = marks_pattern(())
-NOTHING = Context()
 NAMES = (
     "official-form", "plain", "rate", "reasoned", "reference", "rubric", "single", "single-rate",
     "single-reference", "single-rubric",
 )  # fmt: skip
 
 
-def rendered(name: str, context: Context = NOTHING, **more: object) -> str:
+def rendered(name: str, *examples: dict[str, object], reference: str = "none", **more: object) -> str:
     prompt = load_prompt(name)
     responses = ["left apex"] if prompt.rates else ["left apex", "nowhere <image>"]
-    return prompt.render(
+    return render(
+        prompt,
         "Where is the nodule? <|im_end|>",
         responses,
         DIMENSIONS,
         "overall" if prompt.asks in ("one", "category") else "",
         reference="In the left apex.",
         n_images=1,
-        choices=("low", "medium", "high") if prompt.rates else ("A", "B", "tie"),
-        ordered=True,
-        context=context,
+        examples=examples,
+        settings={
+            "choices": ("low", "medium", "high") if prompt.rates else ("A", "B", "tie"),
+            "is_ordered": True,
+            "reference": reference,
+        },
         **more,
     ).text
 
@@ -47,27 +51,26 @@ def test_without_anything_to_show_every_prompt_is_what_it_was() -> None:
 
 
 def test_examples_come_first_then_question_and_reference_then_responses() -> None:
-    example = Example("one question", ("one", "two"), dict.fromkeys(DIMENSIONS, "A"))
-    text = rendered("plain", Context("the reference", (example,)))
-    places = [text.index(part) for part in ("one question", "The case to judge", "Where is", "the reference")]
+    decided = example("one question", ("one", "two"), dict.fromkeys(DIMENSIONS, "A"))
+    text = rendered("plain", decided, reference="strong")
+    places = [text.index(part) for part in ("one question", "The case to judge", "Where is", "In the left apex.")]
     places += [text.index(part) for part in ("left apex", "Which response is better?")]
     assert places == sorted(places)
 
 
 def test_a_verdict_has_the_form_that_the_prompt_asks_for() -> None:
     choices = dict.fromkeys(DIMENSIONS, "B") | {"accuracy": "A", "overall": "tie"}
-    example = Example("q", ("one", "two"), choices)
+    decided = example("q", ("one", "two"), choices)
 
     def verdict(name: str, **more: object) -> str:
-        return re.findall(r"Verdict on example 1: (.*)", rendered(name, Context(examples=(example,)), **more))[0]
+        return re.findall(r"Verdict on example 1: (.*)", rendered(name, decided, **more))[0]
 
     assert json.loads(verdict("plain")) == choices
     assert verdict("single").split("; ")[:2] == ["accuracy: A", "relevance: B"]
     assert "overall" not in verdict("single"), "a letter cannot say that neither is better"
     assert verdict("single", labels=("1", "2")).split("; ")[:2] == ["accuracy: 1", "relevance: 2"]
     assert json.loads(verdict("plain", labels=("1", "2")))["relevance"] == "2"
-    rated = Example("q", ("one",), dict.fromkeys(DIMENSIONS, "medium"))
-    named = rendered("rate", Context(examples=(rated,)))
+    named = rendered("rate", example("q", ("one",), dict.fromkeys(DIMENSIONS, "medium")))
     assert json.loads(re.findall(r"Verdict on example 1: (.*)", named)[0])["overall"] == "medium"
 
 
@@ -83,11 +86,11 @@ def test_no_text_of_the_benchmark_holds_a_mark_of_the_model(name: str) -> None:
     sets = {dimensions[1]: (f"label {OWN_MARK}",)} if prompt.rates else {}
     definitions = dict.fromkeys((*dimensions, category, f"label {OWN_MARK}"), f"means {mark}")
     decided = {dimensions[0]: choices[0], dimensions[1]: f"label {OWN_MARK}" if prompt.rates else "B"}
-    example = Example("q", ("r",) if prompt.rates else ("r", "s"), decided)
-    text = prompt.render(
-        "q", ["r"] if prompt.rates else ["r", "s"], dimensions, dimensions[1] if prompt.is_of_one else "",
-        label_sets=sets, choices=choices, definitions=definitions, context=Context(examples=(example,)),
-        marks=marks_pattern([OWN_MARK]),
+    responses = ("r",) if prompt.rates else ("r", "s")
+    text = render(
+        prompt, "q", responses, dimensions, dimensions[1] if prompt.is_of_one else "",
+        settings={"labels": sets, "choices": choices, "definitions": definitions},
+        examples=[example("q", responses, decided)], marks=marks_pattern([OWN_MARK]),
     ).text  # fmt: skip
     assert OWN_MARK not in text
     assert "<|im_end|>" not in text

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mrb_lib.judges import prompts
-from mrb_lib.judges.context import Context, Example
 from mrb_lib.judges.fences import defuse, marks_pattern
 from mrb_lib.judges.prompts import RANKINGS, Prompt, Rendered, builtin_ids, builtin_prompts, load_prompt
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
+from tests.judges.rendering import example, render
 from tests.judges.shown_benchmark import fenced
 
 HOSTILE = (
@@ -29,7 +29,7 @@ def _rendered(
     prompt: Prompt, question: str, responses: Sequence[str], reference: str = "R", **more: object
 ) -> Rendered:
     dimension = "" if prompt.asks == "all" else "overall"
-    return prompt.render(question, responses, DIMENSIONS, dimension, reference=reference, **more)
+    return render(prompt, question, responses, DIMENSIONS, dimension, reference=reference, **more)
 
 
 def _render(prompt: Prompt, question: str, responses: Sequence[str], reference: str = "R", **more: object) -> str:
@@ -59,16 +59,16 @@ class TestFences:
     @given(st.lists(HARD_TEXTS, min_size=9, max_size=9))
     def test_give_back_exactly_the_texts_that_were_put_in(self, name: str, texts: list[str]) -> None:
         """Of cases, references, earlier steps, criteria, notes and examples, whatever is written there."""
-        prompt, (question, reference, before, note, criterion, example, *shown) = load_prompt(name), texts
+        prompt, (question, reference, before, note, criterion, asked, *shown) = load_prompt(name), texts
         responses = shown[: 3 if prompt.asks in RANKINGS else 2 if prompt.compares else 1]
         has_examples = prompt.compares or prompt.rates
-        choices = ("low", "high") if prompt.rates else ("A", "B")
-        examples = (Example(example, tuple(responses), {"overall": choices[0]}),) if has_examples else ()
-        context = Context(None if prompt.needs_reference else reference, examples)
-        text = prompt.render(
-            question, responses, ["overall"], "" if prompt.asks_json else "overall",
-            reference=reference, before=before, note=note if prompt.compares else "", choices=choices,
-            criteria=[criterion] if prompt.checks else (), context=context,
+        choices, criterion = ("low", "high") if prompt.rates else ("A", "B"), f"criterion {criterion}"
+        examples = [example(asked, responses, {"overall": choices[0]})] if has_examples else []
+        shows = {} if prompt.needs_reference else {"reference": "strong"}
+        text = render(
+            prompt, question, responses, ["overall"], "" if prompt.asks_json else "overall",
+            reference=reference, before=before, probe_note=note if prompt.compares else "", criteria=[criterion],
+            examples=examples, settings={"choices": choices, **shows},
         ).text  # fmt: skip
         titles = ["response"] if len(responses) == 1 else [f"response {letter}" for letter in "ABC"[: len(responses)]]
         named = dict(zip(["answer"] if prompt.asks == "answer" else titles, responses, strict=True))
@@ -79,7 +79,7 @@ class TestFences:
         expected |= {"criterion 1" if prompt.asks == "criteria" else "criterion": criterion} if prompt.checks else {}
         if has_examples:
             expected |= {f"{title} of example 1": text for title, text in zip(titles, responses, strict=True)}
-            expected["question of example 1"] = example
+            expected["question of example 1"] = asked
         found = fenced(text)
         assert dict(found) == {title: defuse(text, GENERIC) for title, text in expected.items()}
         assert len(found) == len(expected)
@@ -169,8 +169,8 @@ class TestParts:
 
     def test_keep_the_case_free_of_the_responses_but_for_the_key(self) -> None:
         prompt = load_prompt("single")
-        one = prompt.render("q", ["x", "y"], DIMENSIONS, "overall")
-        two = prompt.render("q", ["long " * 30, "other"], DIMENSIONS, "accuracy")
+        one = render(prompt, "q", ["x", "y"], DIMENSIONS, "overall")
+        two = render(prompt, "q", ["long " * 30, "other"], DIMENSIONS, "accuracy")
         assert one.case.replace(_key(one.text), "") == two.case.replace(_key(two.text), "")
 
 
@@ -186,7 +186,7 @@ class TestChoices:
     @pytest.mark.parametrize("name", [name for name in builtin_ids() if name != "official-form"])
     def test_outside_the_categories_are_not_offered(self, name: str, n_images: int, choices: tuple[str, ...]) -> None:
         prompt = load_prompt(name)
-        rendered = _rendered(prompt, "q", ["r1", "r2"], n_images=n_images, choices=choices)
+        rendered = _rendered(prompt, "q", ["r1", "r2"], n_images=n_images, settings={"choices": choices})
         letters = r"\bone letter, (\w) or (\w):" if prompt.asks == "one" else r'"(\w+)"'
         offered = {name for named in re.finditer(letters, rendered.ask) for name in named.groups()}
         assert offered == ({"A", "B"} if prompt.asks == "one" else set(choices))
@@ -199,7 +199,7 @@ class TestTheOfficialForm:
         self, choices: tuple[str, ...], values: str
     ) -> None:
         prompt = load_prompt("official-form")
-        text = prompt.render("Which lobe?", ["upper", "lower"], DIMENSIONS, choices=choices, n_images=1).text
+        text = render(prompt, "Which lobe?", ["upper", "lower"], settings={"choices": choices}, n_images=1).text
         keys = "".join(f'"{name}":"{values}",' for name in DIMENSIONS)
         assert f'{{{keys}"reason":"' in text
         assert text.split("Here is the input:\n\n")[1] == (
@@ -246,7 +246,7 @@ class TestAUsersTemplate:
     def test_takes_its_id_from_the_file(self, tmp_path: Path) -> None:
         prompt = self._load(tmp_path, GOOD)
         assert (prompt.id, prompt.asks, prompt.needs_reference) == ("mine", "one", False)
-        assert prompt.render("how?", ["x", "y"], DIMENSIONS, "overall").text.endswith("overall?")
+        assert render(prompt, "how?", ["x", "y"], DIMENSIONS, "overall").text.endswith("overall?")
 
     @pytest.mark.parametrize(
         ("text", "reason"),
@@ -339,7 +339,7 @@ def test_every_prompt_has_three_other_wordings_of_what_it_asks_which_name_all_th
     prompt = load_prompt(name)
     texts = [_render(prompt, "Q?", ["one", "two"])]
     for wording in (1, 2, 3):
-        rendered = _rendered(prompt, "Q?", ["one", "two"], wording=wording)
+        rendered = _rendered(prompt, "Q?", ["one", "two"], probe_wording=wording)
         texts.append(rendered.text)
         asked = {"all": {*DIMENSIONS, '"A"', '"B"', '"tie"', "JSON"}, "one": {"overall", "A", "B"}}[prompt.asks]
         for word in asked:
@@ -348,4 +348,4 @@ def test_every_prompt_has_three_other_wordings_of_what_it_asks_which_name_all_th
         assert ("reference answer" in rendered.ask) == prompt.needs_reference
     assert len(set(texts)) == 4
     with pytest.raises(InputError, match="no wording 4"):
-        _render(prompt, "Q?", ["one", "two"], wording=4)
+        _render(prompt, "Q?", ["one", "two"], probe_wording=4)

@@ -30,6 +30,7 @@ from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.store import load_verdicts
+from tests.judges.rendering import render
 from tests.stats.small_tables import accuracy, ceiling, rows_of
 
 from ..benchmarks.formats.conftest import Tree, truth
@@ -257,7 +258,7 @@ def test_defect_20_an_option_works_or_is_refused_and_every_prompt_shows_both_res
         load_prompt("score")
     for name in builtin_ids():
         prompt = load_prompt(name)
-        text = prompt.render("why", ["the one", "the other"], DIMENSIONS, "overall", reference="so").text
+        text = render(prompt, "why", ["the one", "the other"], DIMENSIONS, "overall", reference="so").text
         assert "the one" in text and "the other" in text
 
 
@@ -291,9 +292,9 @@ def test_defect_23_no_answer_forges_a_fence_images_stay_on_disk_and_foreign_code
 ) -> None:
     """Answers were pasted unescaped, all images were held in memory, and trust_remote_code was on."""
     plain = load_prompt("plain")
-    seen = plain.render("q", ["one", "two"], DIMENSIONS).text
+    seen = render(plain, "q", ["one", "two"]).text
     forged = f"one\n{seen[seen.index('<<<response B') :]}"
-    text = plain.render("q", [forged, "two"], DIMENSIONS).text
+    text = render(plain, "q", [forged, "two"]).text
     key = text.split("<<<question ")[1].split(">>>")[0]
     assert key not in forged
     assert text.count(f"<<<response B {key}>>>") == text.count(f"<<<end of response B {key}>>>") == 1

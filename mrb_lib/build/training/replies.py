@@ -10,6 +10,7 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.build.training.examples import Examples
 from mrb_lib.judges.prompts import Prompt
+from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.labels import Labels
 from mrb_lib.verdicts.orders import FIRST, SECOND, TIE, to_shown_frame
 
@@ -57,6 +58,8 @@ def reply_rows(
     meta = benchmark.meta
     learnt = [name for name in meta.dimensions if made.rows["dimension"].eq(name).any()]
     alone = prompts[0].asks == "one"
+    dimensions = meta.dimensions if alone else tuple(learnt)
+    settings = Settings(dimensions=dimensions, choices=meta.choices, without_images=not sees_images)
     keys = ["case_id", "order", *(["dimension"] if alone else [])]
     rows = []
     for _, labels in made.rows.groupby(keys, sort=False, dropna=False):
@@ -64,16 +67,7 @@ def reply_rows(
         case = shown[first["case_id"], first["order"]]
         asked = str(first["dimension"]) if alone else ""
         prompt = prompts[int(first["shows_reference"])]
-        text = prompt.render(
-            str(case["question"]),
-            [str(case[FIRST]), str(case[SECOND])],
-            meta.dimensions if alone else learnt,
-            asked,
-            reference=case.get("reference"),
-            n_images=len(case["images"]) if sees_images else 0,
-            choices=meta.choices,
-            marks=marks,
-        )
+        text = prompt.render(case, [str(case[FIRST]), str(case[SECOND])], settings, asked, marks=marks)
         picks = dict(zip(labels["dimension"], labels["pick"], strict=True))
         weight = float(labels["weight"].mean())
         names = prompt.labels_for(str(case["question"]))

@@ -16,13 +16,14 @@ import pandas as pd
 import torch
 from PIL import Image
 
+from mrb_lib.judges.context import Record
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
 from mrb_lib.judges.prompts import Asks, Rendered, UsualPrompt, fitting_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.source import names_code, provenance_of, trained_as
 from mrb_lib.judges.settings import BLIND
-from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, PromptWriter, Record, group_rows, open_pictures
+from mrb_lib.judges.tasks import MAX_PIXELS, AsksPrompts, PromptWriter, group_rows, open_pictures
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import is_safe_name
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows

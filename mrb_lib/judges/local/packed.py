@@ -8,10 +8,11 @@ of a case share what they have in common; see `mrb_lib.judges.local.tree`.
 from collections.abc import Sequence
 from math import isfinite
 
+from mrb_lib.judges.context import Record, image_names
 from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records
 from mrb_lib.judges.local.reader import Case, Probabilities, TreeJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.tasks import Record, image_names, responses_of
+from mrb_lib.judges.tasks import responses_of
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of
 from mrb_lib.verdicts.orders import FIRST, SECOND, pick_of
 from mrb_lib.verdicts.protocol import VerdictRows

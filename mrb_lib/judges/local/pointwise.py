@@ -8,10 +8,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mrb_lib.judges.context import image_names, rubric_of
 from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records
 from mrb_lib.judges.local.reader import Case, Probabilities, TreeJudge
 from mrb_lib.judges.makers import put_points
-from mrb_lib.judges.tasks import image_names, responses_of, rubric_of
+from mrb_lib.judges.tasks import responses_of
 from mrb_lib.verdicts.protocol import VerdictRows
 
 

@@ -20,11 +20,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from scipy.special import expit
 
+from mrb_lib.judges.context import image_names
 from mrb_lib.judges.fences import defuse
 from mrb_lib.judges.local.base import NO_NUMBER, CaseJudge, Positions, Records, Waiting
 from mrb_lib.judges.local.weights import Tensors, Weights, check_context
 from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.tasks import image_names, responses_of
+from mrb_lib.judges.tasks import responses_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import VerdictRows

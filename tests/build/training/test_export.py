@@ -15,6 +15,7 @@ from mrb_lib.benchmarks.formats import WRITERS
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo import write_demo
 from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.reading import parse
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import to_shown_frame
@@ -73,9 +74,8 @@ def test_a_row_is_the_prompt_that_judges_and_the_letter_of_the_majority(demo: Be
     single = load_prompt("single")
     for row in rows.itertuples():
         case = shown[row.case_id, row.order]
-        text = single.render(
-            case["question"], [case["first"], case["second"]], demo.meta.dimensions, row.dimension, n_images=1
-        ).text
+        settings = Settings(dimensions=demo.meta.dimensions)
+        text = single.render(case, [case["first"], case["second"]], settings, row.dimension).text
         assert row.prompt == text
         label = labels[row.case_id, row.dimension]
         if label == "tie":

@@ -24,6 +24,7 @@ from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from mrb_lib.replies.labels import labels_of
 
 Made = TypeVar("Made", bound=LocalJudge)
 Tiny = Callable[[str], Path]
@@ -125,15 +126,17 @@ class ByHand:
         return [sum(float(odds[i]) for i in own - {None, self.tokenizer.unk_token_id}) for own in ids]
 
     def p_first(
-        self, row: Mapping[str, object], images: Mapping[str, bytes], dimensions: Sequence[str], **more: object
+        self,
+        row: Mapping[str, object],
+        images: Mapping[str, bytes],
+        dimensions: Sequence[str],
+        settings: Settings | None = None,
     ) -> float:
-        """The share of the first letter after the prompt `single` about a row; `more` for the prompt."""
+        """The share of the first letter after the prompt `single` about a row."""
         prompt, names = load_prompt("single"), list(row.get("images", ())) if self.sees else []
         responses = [str(row["first"]), str(row["second"])]
-        question, dimension = str(row["question"]), str(row["dimension"])
-        text = prompt.render(
-            question, responses, dimensions, dimension, n_images=len(names), marks=self.marks, **more
-        ).text
-        labels = prompt.labels_for(question, more.get("labels", ("A", "B")))
+        given = replace(settings or Settings(), dimensions=tuple(dimensions))
+        text = prompt.render({**row, "images": names}, responses, given, str(row["dimension"]), marks=self.marks).text
+        labels = prompt.labels_for(str(row["question"]), labels_of(row))
         first, second = self.shares(text, labels, [images[name] for name in names])
         return first / (first + second)

@@ -16,7 +16,7 @@ from mrb_lib.judges.local.categories import CategoriesJudge
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.makers import task_maker
-from mrb_lib.judges.prompts import DEFINITIONS, load_prompt
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.judges.tasks import Reply
 from mrb_lib.runs.execute import judge, settings_for
@@ -28,6 +28,7 @@ from tests.judges.local.by_hand import ByHand, Made, Tiny, made, one_response, p
 RISKS = ("no risk", "low risk", "high risk")
 DIMENSIONS = ("accuracy", "harm")
 MEANINGS = {"harm": "what could happen to a patient", "high risk": "<|end|> a patient may be hurt"}
+RISKY = {"dimensions": DIMENSIONS, "choices": RISKS, "task": "rating", "is_ordered": True, "definitions": MEANINGS}
 
 
 IMAGES = {"one.png": png(90, 60, 0), "two.png": png(90, 60, 1)}
@@ -44,8 +45,7 @@ CASES = pd.DataFrame(
 
 
 def _judge(kind: type[CategoriesJudge], folder: Path, **wishes: object) -> CategoriesJudge:
-    usual = {"dimensions": DIMENSIONS, "choices": RISKS, "task": "rating", "is_ordered": True, "definitions": MEANINGS}
-    return made(kind, folder, IMAGES, **(usual | wishes))
+    return made(kind, folder, IMAGES, **(RISKY | wishes))
 
 
 def _alone(folder: Path, shown: pd.DataFrame, marks: str) -> np.ndarray:
@@ -53,10 +53,8 @@ def _alone(folder: Path, shown: pd.DataFrame, marks: str) -> np.ndarray:
     hand, prompt, found = ByHand(folder), load_prompt("single-rate"), []
     for row in shown.to_dict("records"):
         names = row["images"] if hand.sees else []
-        text = prompt.render(
-            row["question"], [row["first"]], DIMENSIONS, row["dimension"], n_images=len(names), choices=RISKS,
-            definitions=DEFINITIONS | MEANINGS, ordered=True, marks=hand.marks,
-        ).text  # fmt: skip
+        shown_row, settings = {**row, "images": names}, Settings(**RISKY)
+        text = prompt.render(shown_row, [row["first"]], settings, row["dimension"], marks=hand.marks).text
         found.append(hand.shares(text, marks, [IMAGES[name] for name in names]))
     shares = np.array(found)
     return shares / shares.sum(axis=1, keepdims=True)
@@ -113,9 +111,8 @@ def test_a_number_that_a_tokenizer_puts_after_a_space_is_read_after_it(tmp_path:
     tokenizer.save_pretrained(tmp_path)
     numbers, case = tuple("12345"), CASES.iloc[[0]]
     judge = _judge(CategoriesJudge, tmp_path, choices=numbers, definitions={}, dimensions=("accuracy",))
-    text = load_prompt("single-rate").render(
-        case["question"].item(), [case["response_a"].item()], ["accuracy"], "accuracy", choices=numbers, ordered=True
-    )
+    [row] = case.assign(images=[[]]).to_dict("records")
+    text = load_prompt("single-rate").render(row, [row["response_a"]], judge._settings, "accuracy")
     shares = np.array(ByHand(tmp_path).shares(text.text, numbers, said=" "))
     judged = judge.judge(one_response(case, ("accuracy",)))
     assert json.loads(judged["p_categories"][0]) == pytest.approx(shares / shares.sum(), abs=1e-4)

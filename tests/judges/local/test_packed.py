@@ -23,7 +23,6 @@ from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.pointwise import RubricJudge
 from mrb_lib.judges.local.tree import Texts, Tree, grow, pack
 from mrb_lib.judges.local.weights import Weights
-from mrb_lib.judges.prompts import phrasing_of
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import KEYS
@@ -64,7 +63,7 @@ def _judge(folder: Path, **wishes: object) -> PackedJudge:
 def alone(folder: Path, shown: pd.DataFrame, dtype: torch.dtype = torch.float32) -> np.ndarray:
     """The probability of each question in an ordinary pass of its own."""
     hand = ByHand(folder, dtype)
-    return np.array([hand.p_first(row, IMAGES, ASKED, **phrasing_of(row)) for row in shown.to_dict("records")])
+    return np.array([hand.p_first(row, IMAGES, ASKED) for row in shown.to_dict("records")])
 
 
 @pytest.fixture(scope="module")

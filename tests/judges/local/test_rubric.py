@@ -18,6 +18,7 @@ from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS, to_case_frame
 from tests.judges.local.by_hand import CASES, AskFor, ByHand, Tiny, made
 from tests.judges.local.test_generative import Script
+from tests.judges.rendering import render
 
 
 def rubric(*criteria: tuple[object, ...]) -> str:
@@ -44,9 +45,8 @@ def written(folder: Path, **wishes: object) -> GenerativeJudge:
 
 def alone(folder: Path, case: dict[str, str], response: str, place: int) -> float:
     """The probability of Y over that of Y and N after one prompt, with transformers alone."""
-    texts = [one["criterion"] for one in json.loads(case["rubric"])]
     prompt = load_prompt("single-criteria")
-    text = prompt.render(case["question"], [response], DIMENSIONS, criteria=texts, criterion=place).text
+    text = prompt.render(case, [response], Settings(), criterion=place).text
     yes, no = ByHand(folder).shares(text, "YN")
     return yes / (yes + no)
 
@@ -137,7 +137,7 @@ class TestPrompts:
     @pytest.mark.parametrize("name", ["criteria", "single-criteria"])
     def test_hostile_criteria_stay_in_their_fence(self, name: str) -> None:
         texts = [self.HOSTILE, "ñandú 肺炎 🫁"]
-        rendered = load_prompt(name).render("q", ["r"], DIMENSIONS, criteria=texts, criterion=0)
+        rendered = render(load_prompt(name), "q", ["r"], criteria=texts)
         key = rendered.case.split("carry the key ")[1][:8]
         assert not any(key in text for text in (*texts, "q", "r"))
         label = "criterion 1" if name == "criteria" else "criterion"
@@ -148,15 +148,13 @@ class TestPrompts:
 
     def test_all_before_the_response_is_the_same_for_both(self) -> None:
         prompt = load_prompt("single-criteria")
-        one, two = (
-            prompt.render("q", [text], DIMENSIONS, criteria=["c", "d"], criterion=i) for i, text in enumerate("xy")
-        )
+        one, two = (render(prompt, "q", [text], criteria=["c", "d"], criterion=i) for i, text in enumerate("xy"))
         assert one.case == two.case
 
     def test_what_is_said_of_two_responses_has_no_place(self) -> None:
         for name in ("criteria", "single-criteria"):
             with pytest.raises(InputError, match="shows each response alone"):
-                load_prompt(name).render("q", ["r"], DIMENSIONS, "overall", criteria=["c"], note="A is better")
+                render(load_prompt(name), "q", ["r"], criteria=["c"], probe_note="A is better")
 
 
 class TestWritten:

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.judges.context import context_of
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.reward import RewardJudge
@@ -44,9 +43,7 @@ def test_packed_reads_what_it_reads_alone(tiny: Tiny, bench: Benchmark) -> None:
     rows = judge_of(PackedJudge, tiny("llama"), bench).judge(shown)
     assert rows["status"].eq("ok").all()
     hand, truth = ByHand(tiny("llama")), shown[list(KEYS)].copy()
-    truth["p"] = [
-        hand.p_first(row, {}, DIMENSIONS, context=context_of(row, "strong", 2)) for row in shown.to_dict("records")
-    ]
+    truth["p"] = [hand.p_first(row, {}, DIMENSIONS, SHOWN) for row in shown.to_dict("records")]
     both = rows.merge(truth, on=list(KEYS), validate="one_to_one")
     assert truth["p"].std() > 0.005, "the probabilities must differ, or the test shows nothing"
     assert (both["p_first"] - both["p"]).abs().max() < 1e-4

@@ -18,6 +18,7 @@ from mrb_lib.judges.local.tree import grow
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import Prompt, load_prompt
 from tests.judges.local.by_hand import Tiny, paths_of
+from tests.judges.rendering import render
 
 CPU = torch.device("cpu")
 PICTURE = Image.new("RGB", (90, 70), (10, 120, 200))
@@ -64,7 +65,7 @@ def _chats(
     return [
         [
             weights.chat(
-                prompt.render(question, order, names, name, n_images=n_images, marks=weights.marks).text, n_images, {}
+                render(prompt, question, order, names, name, n_images=n_images, marks=weights.marks).text, n_images, {}
             )
             for name in names
         ]
