@@ -1,39 +1,10 @@
-"""The budget of one call for servers, and the estimate of what it takes."""
+"""The budget of one call for servers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Condition
 from typing import Final
 
 _POLL_S: Final = 0.2
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """The expected cost of a judge's requests, before the first one.
-
-    Attributes
-    ----------
-    requests : to be sent; those whose replies are kept from earlier runs are not
-    prompt_tokens : by the rule of `mrb_lib.judges.endpoint.requests.ChatRequest.prompt_tokens`
-    reply_tokens : at most, were every reply as long as allowed
-    least_usd, most_usd : US dollars, with replies of no length and with the longest
-    budget_usd : what may be spent
-    """
-
-    requests: int
-    prompt_tokens: int
-    reply_tokens: int
-    least_usd: float
-    most_usd: float
-    budget_usd: float
-
-    def __str__(self) -> str:
-        return (
-            f"estimated: {self.requests:,} requests, about {self.prompt_tokens:,} prompt tokens and at most "
-            f"{self.reply_tokens:,} reply tokens: {self.least_usd:.4f} to {self.most_usd:.4f} USD; "
-            f"the budget is {self.budget_usd:.4f} USD"
-        )
 
 
 class Budget:

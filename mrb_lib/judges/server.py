@@ -18,7 +18,6 @@ import httpx
 import pandas as pd
 
 from mrb_lib.judges import guard
-from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.endpoint.outcomes import printable
 from mrb_lib.judges.prompts import load_prompt
@@ -167,7 +166,7 @@ class ServerJudge(AsksPrompts):
             raise
         self._check()
 
-    def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None:
+    def estimate(self, shown: pd.DataFrame, scale: float) -> str | None:
         """See `EndpointJudge.estimate`."""
         return self._judge.estimate(shown, scale)
 

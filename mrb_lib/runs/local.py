@@ -10,7 +10,6 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 import pandas as pd
 
-from mrb_lib.judges.budget import Estimate
 from mrb_lib.runs.plan import Plan
 from mrb_lib.tables.errors import RunError
 from mrb_lib.tables.schema import KEYS
@@ -63,13 +62,13 @@ class StreamingJudge(Protocol):
 
     def stream(self, batches: Iterable[pd.DataFrame]) -> Generator[tuple[pd.DataFrame, pd.DataFrame], None, None]: ...
 
-    def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None: ...
+    def estimate(self, shown: pd.DataFrame, scale: float) -> str | None: ...
 
     def stop(self) -> None: ...
 
 
 # Called with the judge's name and what its requests may cost, before the first.
-ReportEstimate = Callable[[str, Estimate], None]
+ReportEstimate = Callable[[str, str], None]
 
 
 def run_locally(job: Job, expect: ReportEstimate | None = None) -> Generator[pd.DataFrame, None, None]:
@@ -82,7 +81,7 @@ def run_locally(job: Job, expect: ReportEstimate | None = None) -> Generator[pd.
     return _streamed(job.judge, job)
 
 
-def _estimate(judge: StreamingJudge, job: Job) -> Estimate | None:
+def _estimate(judge: StreamingJudge, job: Job) -> str | None:
     """Return the likely cost of a job, from cases that are evenly spread over it."""
     numbers = np.concatenate(job.batches)
     case = job.plan.units(numbers)

@@ -16,7 +16,6 @@ from typing import Final, Literal
 import numpy as np
 import pandas as pd
 
-from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint.cache import FILE_NAME, ReplyCache
 from mrb_lib.judges.endpoint.client import ChatClient
 from mrb_lib.judges.endpoint.outcomes import Failure
@@ -235,8 +234,10 @@ class EndpointJudge(AsksPrompts):
         """Ask nothing more, and wait for nothing; `stream` ends with what is under way."""
         self._client.stop()
 
-    def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None:
-        """Return the cost of the requests to come; None without a budget.
+    def estimate(self, shown: pd.DataFrame, scale: float) -> str | None:
+        """Return in words the cost of the requests to come, with replies of no length and the longest.
+
+        None without a budget. Requests whose replies are kept from earlier runs do not count.
 
         Parameters
         ----------
@@ -252,7 +253,10 @@ class EndpointJudge(AsksPrompts):
         bounds = scale * np.array([client.bounds(request) for request in requests]).reshape(-1, 2).sum(axis=0)
         prompt, reply = (round(float(number)) for number in bounds)
         least, most = client.cost(prompt, 0) or 0.0, client.cost(prompt, reply) or 0.0
-        return Estimate(round(scale * len(requests)), prompt, reply, least, most, budget.usd - budget.spent)
+        return (
+            f"estimated: {round(scale * len(requests)):,} requests, about {prompt:,} prompt tokens and at most "
+            f"{reply:,} reply tokens: {least:.4f} to {most:.4f} USD; the budget is {budget.usd - budget.spent:.4f} USD"
+        )
 
     def _requests(self, shown: pd.DataFrame) -> Iterator[tuple[Task, ChatRequest | Failure]]:
         """Yield the tasks about a batch, each with its request or why there is none; an image is encoded once."""

@@ -60,9 +60,8 @@ def read_group_file(path: Path) -> GroupFile:
     except (OSError, ValueError) as error:
         reason = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise InputError(f"{path}: cannot be read as a file of groups ({reason}); name a CSV file.") from error
-    for column in ("judge", "group"):
-        if column not in rows:
-            raise InputError(f"{path}: has no column {column!r}; the first line is judge,group.")
+    if absent := [column for column in ("judge", "group") if column not in rows]:
+        raise InputError(f"{path}: has no column {absent[0]!r}; the first line is judge,group.")
     rows = rows.apply(lambda column: column.str.strip())
     for judge, group in zip(rows["judge"], rows["group"], strict=True):
         if not 0 < len(group) <= LONGEST_GROUP or not group.isprintable():

@@ -69,10 +69,6 @@ def gemini(text: str, **members: object) -> dict[str, object]:
     return {"candidates": [{"content": {"role": "model", "parts": parts}, **members}], "usageMetadata": {}}
 
 
-def claude(text: str, **members: object) -> dict[str, object]:
-    return {"type": "content_block_delta", "delta": {"type": "text_delta", "text": text}, **members}
-
-
 RESPONSES = {
     "object": "response",
     "status": "completed",
@@ -84,29 +80,17 @@ RESPONSES = {
 }
 BROKEN_OFF = RESPONSES | {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
 ENVELOPES = (b"\xef\xbb\xbf", b""), (b"[", b"]"), (b": OPENROUTER PROCESSING\n\n", b""), (b'{"choices": []}\n', b"\n")
-ANSWER = {"type": "message", "content": [{"type": "output_text", "text": VERDICT}]}
-THOUGHT_FIRST = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": HALF}]}
-NATIVE = {
-    "responses": {"object": "response", "status": "completed", "output": [THOUGHT_FIRST, ANSWER]},
-    "gemini": {"candidates": [{"content": {"parts": [{"text": VERDICT}]}, "finishReason": "STOP"}]},
-}
-
-
-def native_events(*listed: Mapping[str, object]) -> Response:
-    return Response("".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in listed).encode())
-
-
-ANTHROPIC_EVENTS = [
-    {"type": "message_start", "message": {"role": "assistant", "content": [], "stop_reason": None}},
-    {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": HALF}},
-    {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": VERDICT[:9]}},
-    {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": VERDICT[9:]}},
-    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+CLAUDE_EVENTS = [
+    {"type": "message_start", "message": {"role": "assistant", "content": [], "usage": {"input_tokens": 7}}},
+    {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": HALF}},
+    {"type": "content_block_delta", "delta": {"type": "text_delta", "text": VERDICT[:9]}},
+    {"type": "content_block_delta", "delta": {"type": "text_delta", "text": VERDICT[9:]}},
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}},
 ]
 RESPONSES_EVENTS = [
     {"type": "response.created", "response": {"status": "in_progress", "output": []}},
     {"type": "response.output_text.delta", "delta": VERDICT},
-    {"type": "response.completed", "response": NATIVE["responses"]},
+    {"type": "response.completed", "response": RESPONSES},
 ]
 NESTED: object = VERDICT
 for _ in range(400):
@@ -126,9 +110,6 @@ BLOCKED = {"prompt_filter_results": [{"content_filter_results": {"violence": {"f
         message(VERDICT, finish="FinishReason.STOP"),
         message(VERDICT, finish=""),
         choice([{"text": "Response A is better.", "thought": True}, {"text": VERDICT}]),
-        *map(Response, NATIVE.values()),
-        native_events(*ANTHROPIC_EVENTS),
-        native_events(*RESPONSES_EVENTS),
         choice([{"type": "text", "text": VERDICT}]),
         choice({"type": "text", "text": VERDICT}),
         choice([VERDICT[:9], VERDICT[9:]]),
@@ -145,13 +126,8 @@ BLOCKED = {"prompt_filter_results": [{"content_filter_results": {"violence": {"f
         body(**gemini(VERDICT, finishReason="STOP")),
         sent_as_events(gemini(VERDICT[:9]), gemini(VERDICT[9:], finishReason="STOP")),
         body(**RESPONSES),
-        sent_as_events({"type": "response.output_text.delta", "delta": VERDICT[:9]},
-                       {"type": "response.completed", "response": RESPONSES}),
-        sent_as_events({"type": "message_start", "message": {"content": [], "usage": {"input_tokens": 7}}},
-                       claude(VERDICT[:9]), {"type": "content_block_delta", "delta": {"thinking": HALF}},
-                       claude(VERDICT[9:]),
-                       {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}},
-                       {"type": "message_stop"}),
+        sent_as_events(*RESPONSES_EVENTS),
+        sent_as_events(*CLAUDE_EVENTS, {"type": "message_stop"}),
         body(code=0, message="success", content=VERDICT),
         body(choices=[{"text": VERDICT, "finish_reason": "stop"}]),
         body(error={"message": "", "code": None}, choices=[{"message": {"content": VERDICT}}]),
@@ -196,7 +172,6 @@ def test_a_complete_reply_of_any_form_is_a_verdict(server: ChatServer, response:
         (body(**gemini(HALF, finishReason="SAFETY")), HALF),
         (body(**BROKEN_OFF), VERDICT),
         (spoken(refusal="I can't help with that."), "I can't help"),
-        (body(status="incomplete", incomplete_details={"reason": "content_filter"}, output=[ANSWER]), "accuracy"),
         (choice([{"type": "refusal", "refusal": "I won't."}]), "I won't."),
         (failed(400, "The response was filtered", **AZURE), "was filtered"),
         (failed(400, "triggering Azure OpenAI's content management policy"), "triggering"),
@@ -290,12 +265,11 @@ def test_what_no_other_request_would_fare_better_with_stops_the_judge_and_what_i
         (body(choices=[]), "HTTP 200"),
         (body(error=True, message="no GPU is free"), "no GPU is free"),
         (events({"content": VERDICT}, done=False), "cut off or not JSON"),
-        (native_events(*ANTHROPIC_EVENTS[:-1]), "cut off or not JSON"),
-        (native_events(*RESPONSES_EVENTS[:-1]), "cut off or not JSON"),
+        (sent_as_events(*CLAUDE_EVENTS[:-1]), "cut off or not JSON"),
+        (sent_as_events(*RESPONSES_EVENTS[:-1]), "cut off or not JSON"),
         (events({"content": HALF}, {"content": 'A"'}, done=False), "cut off or not JSON"),
         (Response(b'data: {"error": {"message": "upstream died"}}\n\n'), "upstream died"),
         (Response(HTML, headers={"Content-Type": "text/html; charset=utf-8"}), "(text/html)"),
-        (Response(HTML, headers={"Content-Type": "text/html"}), "Sign in to the hospital network"),
         (Response(b""), "an empty reply"),
         (Response(gzip.compress(VERDICT.encode())[:20], headers={"Content-Encoding": "gzip"}), "after 6 attempts"),
         (Response(json.dumps(message(VERDICT).body).encode()[:-9]), "cut off or not JSON"),
