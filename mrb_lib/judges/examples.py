@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
-from itertools import product
 from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
@@ -19,7 +17,6 @@ from mrb_lib.verdicts.orders import exchanged
 
 SPLIT: Final = "split"
 _TEXTS: Final = ("question", "response_a", "response_b")
-_SIGNS: Final = {"A": 1, "B": -1}
 
 
 class DrawnExamples(NamedTuple):
@@ -51,8 +48,8 @@ def draw_examples(benchmark: Benchmark, k: int, seed: int) -> DrawnExamples:
     Returns
     -------
     DrawnExamples
-        The two responses of an example are put so that as many letters are A as B, over examples and dimensions, as can
-        be, since a judge follows the more frequent letter (Zhao et al. 2021, arXiv:2102.09690).
+        The two responses of an example are in an order drawn by a coin, since a judge follows the more frequent letter
+        (Zhao et al. 2021, arXiv:2102.09690); the other order of the case shows them exchanged.
 
     Raises
     ------
@@ -85,8 +82,12 @@ def draw_examples(benchmark: Benchmark, k: int, seed: int) -> DrawnExamples:
     for row in rows.tolist():
         order = _generator(seed, "draw", ids[row]).permutation(len(pool))
         eligible = order[units[pool[order]] != units[row]][:k]
-        chosen = [records[place] for place in eligible[::-1]]
-        column.append(json.dumps(_balanced(chosen, _generator(seed, "turn", ids[row]))) if len(chosen) == k else None)
+        turns = _generator(seed, "turn", ids[row]).random(k) < 0.5
+        chosen = [
+            exchanged(records[place]) if turn and "response_b" in records[place] else records[place]
+            for place, turn in zip(eligible, turns, strict=False)
+        ]
+        column.append(json.dumps(chosen) if len(eligible) == k else None)
         digest.update(json.dumps([ids[row], column[-1]]).encode())
     return DrawnExamples(pd.Series(column, index=rows, dtype="str"), digest.hexdigest())
 
@@ -98,7 +99,7 @@ def _decided(benchmark: Benchmark, rows: NDArray[np.int64]) -> tuple[NDArray[np.
     labels = labels.reindex(index=cases["case_id"].iloc[rows], columns=list(meta.dimensions))
     decided = labels.notna().all(axis=1)
     if not meta.is_rating:
-        decided &= labels.isin(list(_SIGNS)).any(axis=1)
+        decided &= labels.isin(["A", "B"]).any(axis=1)
     names = _TEXTS[: 2 if meta.is_rating else 3]
     pool = rows[decided.to_numpy(dtype=bool)]
     texts = cases.iloc[pool][list(names)].fillna("").astype("str")
@@ -109,14 +110,3 @@ def _decided(benchmark: Benchmark, rows: NDArray[np.int64]) -> tuple[NDArray[np.
 def _generator(seed: int, what: str, case_id: str) -> np.random.Generator:
     key = hashlib.sha256("\0".join(("examples", str(seed), what, case_id)).encode("utf-8", "surrogatepass")).digest()
     return np.random.Generator(np.random.Philox(int.from_bytes(key[:8], "big")))
-
-
-def _balanced(examples: Sequence[dict[str, Any]], rng: np.random.Generator) -> list[dict[str, Any]]:
-    """The examples, some with their responses exchanged: of all ways with the fewest letters too many, any one."""
-    if "response_b" not in examples[0]:
-        return list(examples)
-    signs = np.array([[_SIGNS.get(choice, 0) for choice in one["choices"].values()] for one in examples])
-    ways = np.array(list(product((1, -1), repeat=len(examples))))  # 1 as they are and -1 exchanged
-    excess = np.abs(ways @ signs).sum(axis=1)
-    way = ways[rng.choice(np.flatnonzero(excess == excess.min()))]
-    return [exchanged(one) if sign < 0 else one for one, sign in zip(examples, way, strict=True)]

@@ -12,13 +12,12 @@ T = TypeVar("T")
 Table = dict[str, Any]
 
 
-def read_tables(file: Path, kind: str, what: str, form: str, *, common: bool = False) -> tuple[Table, list[Table]]:
+def read_plan(file: Path, kind: str, what: str = "plan") -> tuple[Table, list[Table]]:
     """Return the table `[common]` of a TOML file, empty where there is none, and its tables `[[kind]]`, at least one.
 
     Parameters
     ----------
-    what, form : such a file in words, such as "plan", and what is in it besides the tables, for messages
-    common : whether there may be a table `[common]`
+    what : such a file in a word, for messages
 
     Raises
     ------
@@ -29,17 +28,14 @@ def read_tables(file: Path, kind: str, what: str, form: str, *, common: bool = F
         tables: Table = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: cannot be read as a {what} ({error}); name a TOML file.") from error
-    shared, listed = tables.pop("common", {}) if common else {}, tables.pop(kind, None)
+    shared, listed = tables.pop("common", {}), tables.pop(kind, None)
     is_list = isinstance(listed, list) and listed and all(isinstance(table, dict) for table in listed)
     if tables or not isinstance(shared, dict) or not is_list:
         wrong = f"the key {next(iter(tables))!r} is unknown" if tables else f"it has no [[{kind}]]"
-        raise InputError(f"{file}: {wrong}; a {what} is a list of tables [[{kind}]], {form}.")
+        raise InputError(
+            f"{file}: {wrong}; a {what} is a list of tables [[{kind}]], after one [common] for all or none."
+        )
     return shared, listed
-
-
-def read_plan(file: Path, kind: str) -> tuple[Table, list[Table]]:
-    """Return the table `[common]` of a plan and its tables `[[kind]]`; see `read_tables`."""
-    return read_tables(file, kind, "plan", "after one [common] for all or none", common=True)
 
 
 def changed_by_table(

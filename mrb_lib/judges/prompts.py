@@ -116,16 +116,12 @@ class Prompt:
 
     def __post_init__(self) -> None:
         names = list(self._template.blocks)
-        if missing := [name for name in BLOCKS if name not in names]:
-            raise InputError(
-                f"prompt {self.id}: has no block {missing[0]!r}; write {{% block {missing[0]} %}}...{{% endblock %}}."
-            )
         parts = [part for part in _SANDBOX.parse(self.text).body if not isinstance(part, nodes.Block)]
         outside = [one for part in parts for one in part.iter_child_nodes()]
         if names != [*BLOCKS] or not all(isinstance(one, nodes.TemplateData) and one.data.isspace() for one in outside):
             raise InputError(
-                f"prompt {self.id}: has text outside its blocks, or blocks out of order; "
-                f"put everything into the blocks {', '.join(BLOCKS)}, in this order."
+                f"prompt {self.id}: lacks a block, has text outside its blocks, or blocks out of order; put everything "
+                f"into the blocks {', '.join(BLOCKS)}, in this order, as {{% block ask %}}...{{% endblock %}}."
             )
         self.hash  # noqa: B018  # renders an example, so that a template that cannot be rendered is refused now
 

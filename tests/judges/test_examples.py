@@ -80,17 +80,12 @@ def test_a_case_of_the_same_item_cluster_texts_or_image_is_never_drawn(tmp_path:
     assert isinstance(column[6], str)
 
 
-def test_letters_are_as_even_as_can_be(bench: Benchmark) -> None:
-    """Gold is mostly A; with pairs of one letter each, as many letters are A as B."""
+def test_the_responses_of_examples_are_exchanged_by_a_coin(bench: Benchmark) -> None:
+    """Gold is always A, and a judge follows the more frequent letter."""
     votes = [(f"c{i}", "r", name, "A") for i in range(24) for name in DIMENSIONS]
-    annotations = pd.DataFrame(votes, columns=bench.annotations.columns)
-    one_sided = replace(bench, annotations=annotations)
-    for k in (2, 3, 4):
-        for examples in drawn(one_sided, k).values():
-            letters = [choice for one in examples for choice in one["choices"].values()]
-            assert abs(letters.count("A") - letters.count("B")) == 2 * (k % 2)
-    firsts = [examples[0]["choices"]["overall"] for examples in drawn(one_sided, 2).values()]
-    assert set(firsts) == {"A", "B"}, "which one is exchanged is drawn"
+    one_sided = replace(bench, annotations=pd.DataFrame(votes, columns=bench.annotations.columns))
+    letters = [one["choices"]["overall"] for examples in drawn(one_sided, 4).values() for one in examples]
+    assert 10 <= letters.count("A") <= 30, "of 40"
 
 
 def test_in_the_other_order_examples_are_exchanged_too(bench: Benchmark) -> None:

@@ -255,7 +255,7 @@ class TestAUsersTemplate:
             (GOOD.replace("{# asks: one #}\n", ""), "row 1"),
             (GOOD.replace("asks: one", "asks: everything"), "row 1"),
             ("\n" + GOOD, "row 1"),
-            (GOOD.replace("block ask", "block question_block"), "no block 'ask'"),
+            (GOOD.replace("block ask", "block question_block"), "lacks a block"),
             (GOOD.replace("{% block case %}", "Hello! {% block case %}"), "outside its blocks"),
             (GOOD + "Bye!", "outside its blocks"),
             (GOOD + "{% if n_images > 1 %}Bye!{% endif %}", "outside its blocks"),

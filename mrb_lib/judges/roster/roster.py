@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import parse_jury
-from mrb_lib.judges.plan_file import read_tables
+from mrb_lib.judges.plan_file import read_plan
 from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines, split_engine
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.machine import misfit, plan_text
@@ -289,9 +289,9 @@ def _read(file: Path, engines: Mapping[str, Engine]) -> list[Entry]:
         It cannot be read or is not TOML, or an entry has an unknown key, a value of the wrong type or outside its
         vocabulary, or lacks a key it needs.
     """
-    _, judges = read_tables(file, "judge", "roster", "each with name, engine and model")
+    common, judges = read_plan(file, "judge", "roster")
     made = []
-    for number, judge in enumerate(judges, start=1):
+    for number, judge in enumerate(({**common, **own} for own in judges), start=1):
         where = f"{file}, judge {judge.get('name', number)!r}"
         try:
             entry = Entry(**judge)
@@ -320,13 +320,10 @@ def _check_complete(entry: Entry, where: str, engines: Mapping[str, Engine]) -> 
         raise InputError(f"{where}, key 'engine': {entry.engine!r} is none of {', '.join(engines)}; write one.")
     if not _NAME.fullmatch(entry.name):
         raise InputError(f"{where}, key 'name': use letters, digits, '.', '_' and '-' only.")
-    model = engines[entry.engine].model
-    if model == "server" and (entry.model is None or entry.path is not None):
-        raise InputError(f"{where}, key 'model': an endpoint needs the name by which its server knows the model.")
-    if model == "weights" and (entry.model is None) == (entry.path is None):
+    fitting = {"server": [["model"]], "weights": [["model"], ["model", "subfolder"], ["path"]]}
+    stated = [name for name in ("model", "subfolder", "path") if getattr(entry, name) is not None]
+    if stated not in fitting.get(engines[entry.engine].model, [stated]):
         raise InputError(
-            f"{where}, key 'model': name either a model on the Hub (model = \"owner/name\") or a local folder "
-            '(path = "folder").'
+            f"{where}, key 'model': name either a model on the Hub (model = \"owner/name\", with the subfolder where "
+            'there are several), a local folder (path = "folder"), or for an endpoint what its server calls the model.'
         )
-    if entry.subfolder is not None and (model != "weights" or entry.model is None):
-        raise InputError(f"{where}, key 'subfolder': is of a model on the Hub whose weights are read; leave it out.")

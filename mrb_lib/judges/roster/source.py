@@ -166,9 +166,10 @@ def digest(folder: Path) -> str:
     The same files give the same digest, in whichever folder they lie.
     """
     paths = {path for pattern in _MATTERS for path in folder.glob(pattern) if path.is_file()}
-    lines = [
-        f"{name}\0{_content(path)}\n" for name, path in sorted((p.relative_to(folder).as_posix(), p) for p in paths)
-    ]
+    lines = []
+    for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in paths):
+        state = path.stat()
+        lines.append(f"{name}\0{_content(path.resolve(), state.st_size, state.st_mtime_ns)}\n")
     return LOCAL + hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -276,13 +277,8 @@ def names_code(folder: Path) -> bool:
     return any(b'"auto_map"' in path.read_bytes() for path in folder.glob("*config.json"))
 
 
-def _content(path: Path) -> str:
-    state = path.stat()
-    return _content_of(path.resolve(), state.st_size, state.st_mtime_ns)
-
-
 @lru_cache(maxsize=4096)
-def _content_of(path: Path, size: int, mtime_ns: int) -> str:
+def _content(path: Path, size: int, mtime_ns: int) -> str:
     """Return the SHA-256 of a file, read once per process while its size and time stay the same."""
     return sha256_of(path)
 
@@ -294,24 +290,19 @@ def check_folder(folder: Path, where: str) -> None:
         folder = base
     if not (folder / "config.json").is_file():
         raise InputError(f"{where}: holds no config.json; name a folder that a model was saved to, or fetch it again.")
-    if not (folder / _INDEX).is_file():
-        names = [path.name for path in folder.iterdir() if path.is_file()]
+    names, has_index = [path.name for path in folder.iterdir() if path.is_file()], (folder / _INDEX).is_file()
+    again = "as after a download that broke off; fetch the model again, for one of the Hub with --download."
+    if not has_index:
         check_weights(names, where)
-        if all(_PART.fullmatch(name) for name in names if name.endswith(".safetensors")):
-            raise InputError(
-                f"{where}: {_INDEX}, which lists the parts of its weights, is missing, as after a download that broke "
-                "off; fetch the model again, for one of the Hub with --download."
-            )
+    if not has_index and not all(_PART.fullmatch(name) for name in names if name.endswith(".safetensors")):
         return
     named = (_json_object(folder / _INDEX) or {}).get("weight_map")
     if not isinstance(named, dict):
-        raise InputError(f"{where}: {_INDEX} is damaged (it does not list weights); fetch the model again.")
+        raise InputError(f"{where}: {_INDEX}, which lists the parts of its weights, is missing or damaged, {again}")
     listed = {str(name) for name in named.values()}
-    missing = sorted(name for name in listed if not is_safe_name(name) or not (folder / name).is_file())
-    if missing:
+    if missing := sorted(name for name in listed if not is_safe_name(name) or not (folder / name).is_file()):
         raise InputError(
-            f"{where}: {len(missing)} of {len(listed)} files of weights are missing ({missing[0]}); "
-            "fetch the model again, for one of the Hub with --download."
+            f"{where}: {len(missing)} of {len(listed)} files of weights are missing ({missing[0]}), {again}"
         )
 
 

@@ -90,7 +90,7 @@ BAD = {
     "a name that is taken": (MINE.replace('"mine"', '"first"'), ["'first'", "'name'", "already"]),
     "a base that is not there": (MINE + 'base = "qwen9"\n', ["'mine'", "'base'", "'qwen9'"]),
     "a subfolder that leads out": (ON_HUB + 'subfolder = "a/../../b"\n', ["'mine'", "'subfolder'", "a/../../b"]),
-    "a subfolder of a local folder": (MINE + 'subfolder = "a"\n', ["'mine'", "'subfolder'", "Hub"]),
+    "a subfolder of a local folder": (MINE + 'subfolder = "a"\n', ["'mine'", "'model'", "subfolder"]),
     "a cut-off that is no date": (MINE + 'cutoff = "2026-13"\n', ["'mine'", "'cutoff'", "2026-13"]),
 }
 

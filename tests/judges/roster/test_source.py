@@ -191,9 +191,9 @@ def test_a_changed_or_added_file_changes_the_digest(folder: Path, name: str) -> 
     [
         ("config.json", None, "no config.json"),
         ("model-00001-of-00002.safetensors", None, "1 of 2 files of weights are missing"),
-        ("model.safetensors.index.json", None, "parts of its weights, is missing"),
-        ("model.safetensors.index.json", "{", "is damaged"),
-        ("model.safetensors.index.json", '{"weight_map": 3}', "is damaged"),
+        ("model.safetensors.index.json", None, "parts of its weights, is missing or damaged"),
+        ("model.safetensors.index.json", "{", "missing or damaged"),
+        ("model.safetensors.index.json", '{"weight_map": 3}', "missing or damaged"),
         ("model.safetensors.index.json", '{"weight_map": {"x": "../w"}}', "are missing"),
     ],
 )
