@@ -19,7 +19,8 @@ from typing import Final, Literal, cast, get_args
 from jinja2 import StrictUndefined, Template, TemplateError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from mrb_lib.judges.context import Record, context_of, image_names, rubric_of, text_in
+from mrb_lib.judges import context
+from mrb_lib.judges.context import Record, image_names, rubric_of, text_in
 from mrb_lib.judges.fences import GENERIC, defuse, fence_key, fence_of, section
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.categories import marks_of
@@ -275,22 +276,23 @@ class Prompt:
             responses A and B where no other labels can be put in.
         """
         question, note, before = (text_in(row, name) for name in ("question", "probe_note", "before"))
-        context = context_of(row, settings.reference, settings.examples)
+        examples = context.examples_in(row, settings.examples)
         criteria = [one.text for one in rubric_of(row)] if self.checks else []
         choices, label_sets, definitions = settings.choices, settings.labels, DEFINITIONS | settings.definitions
         dimensions = settings.dimensions if dimensions is None else dimensions
         labels = self.labels_for(question, labels_of(row) if labels is None else labels)
         n_images = 0 if settings.without_images else len(image_names(row))
-        if self.needs_reference and not isinstance(row.get("reference"), str):
-            raise InputError(f"the case has no reference answer, which the prompt {self.id} shows")
         # What is not shown must not shape the key either.
-        reference = text_in(row, "reference") if self.needs_reference else None
+        shows_reference = self.needs_reference or settings.reference == "strong"
+        if shows_reference and not isinstance(row.get("reference"), str):
+            raise InputError("the reference answer is to be shown, and the case has none in its column reference")
+        reference = text_in(row, "reference") if shows_reference else None
         texts = [question, *responses, *([reference] if reference is not None else [])]
         # Where each response is checked alone, all that stands before it is the same for both, the key too if it can.
         if self.checks:
-            key = fence_key([question, *criteria], "\0".join(texts), *context.texts)
+            key = fence_key([question, *criteria], "\0".join(texts), *context.texts_of(examples))
         else:
-            key = fence_key(texts, note + before, *context.texts)
+            key = fence_key(texts, note + before, *context.texts_of(examples))
         written, fence = partial(defuse, marks=marks or GENERIC), fence_of(key, labels)
         defused = [written(text) for text in texts]
 
@@ -384,7 +386,9 @@ class Prompt:
                      for name, mark in stated.items() if mark is not None}  # fmt: skip
             return "; ".join(f"{name}: {mark}" for name, mark in marks.items())
 
-        blocks[0] = context.before(enclosed, key, verdict) + blocks[0] + context.after(enclosed)
+        blocks[0] = context.examples_text(examples, enclosed, key, verdict) + blocks[0]
+        if reference is not None and not self.needs_reference:
+            blocks[0] += context.reference_text(reference, enclosed)
         return Rendered(*blocks)
 
 

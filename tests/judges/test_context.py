@@ -7,7 +7,7 @@ import re
 import pandas as pd
 import pytest
 
-from mrb_lib.judges.context import Context, context_of
+from mrb_lib.judges.context import examples_in
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.settings import Settings
@@ -100,13 +100,12 @@ def test_no_text_of_the_benchmark_holds_a_mark_of_the_model(name: str) -> None:
 
 
 def test_what_a_case_lacks_is_said() -> None:
-    row = {"reference": "strong", EXAMPLES: None}
-    assert context_of(row, "strong", 0) == Context("strong")
-    assert context_of(row, "none", 0) == Context()
-    with pytest.raises(InputError, match="the reference answer is to be shown, and the case has none"):
-        context_of({"reference": None}, "strong", 0)
+    for name, settings in (("plain", {"reference": "strong"}), ("reference", {})):
+        with pytest.raises(InputError, match="the reference answer is to be shown, and the case has none"):
+            render(load_prompt(name), "q", ["r", "s"], reference=None, settings=settings)
+    assert examples_in({EXAMPLES: None}, 0) == []
     with pytest.raises(InputError, match="3 worked examples are to be shown"):
-        context_of(row, "none", 3)
+        examples_in({EXAMPLES: None}, 3)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
@@ -256,29 +255,26 @@ def next_step(entries: Sequence[Entry], machine: Machine) -> str:
     served = "endpoint:MODEL --url URL"
     if machine.gpus is None or machine.hub is None or machine.extras.get("judges"):
         return f"pip install 'mrb-workbench[judges]', or {run} {served}"
-    ways = [(entry, way(entry, machine)) for entry in entries]
-    fitting = [(e, how) for e, how in ways if how is not None and (how.device != "CPU" or not machine.gpus)]
-    fitting.sort(key=lambda pair: pair[0].billions or 0.0)
+    ways = [(entry, found) for entry in entries if (found := way(entry, machine)) is not None]
+    fitting = [pair for pair in ways if pair[1].device != "CPU" or not machine.gpus]
     here = [pair for pair in fitting if is_cached(pair[0])]
-    if here:
-        return f"{command(*here[-1], machine)} (its weights are here)"
-    if machine.hub.offline:
+    if machine.hub.offline and not here:
         return f"{run} path:DIR or {served} (no weights are here, and HF_HUB_OFFLINE is set)"
     room = machine.hub.free_gb if machine.hub.free_gb is not None else float("inf")
-    wanted = [(e, how) for e, how in fitting if e.vision and e.model and (e.weights_gb() or 0.0) < room]
+    wanted = here or [(e, how) for e, how in fitting if e.vision and e.model and (e.weights_gb() or 0.0) < room]
     if not wanted:
         return f"{run} {served} (no judge that takes images fits this machine)"
-    simplest = min(map(_hurdles, wanted))
-    wanted = [pair for pair in wanted if _hurdles(pair) == simplest]
-    entry, how = wanted[-1 if machine.gpus else 0]
+
+    def order(pair: tuple[Entry, Way]) -> tuple[bool, bool, float]:
+        """What needs something besides its weights comes late, then what fits with options alone."""
+        entry, how = pair
+        needs = entry.needs is not None or bool(ENGINES[entry.engine].program)
+        size = entry.billions or 0.0
+        return needs and not here, bool(how.options) and not here, -size if machine.gpus or here else size
+
+    entry, how = min(wanted, key=order)
     why = "the largest that fits this GPU" if machine.gpus else "small, as there is no GPU"
-    return f"{command(entry, how, machine)} ({why}; {how})"
-
-
-def _hurdles(pair: tuple[Entry, Way]) -> tuple[bool, bool]:
-    """Return whether a judge needs something besides its weights, and options to fit."""
-    entry, how = pair
-    return entry.needs is not None or bool(ENGINES[entry.engine].program), bool(how.options)
+    return f"{command(entry, how, machine)} ({'its weights are here' if here else f'{why}; {how}'})"
 
 
 def missing_extras() -> dict[str, tuple[str, ...]]:
@@ -300,26 +296,23 @@ def _yes(value: object) -> str:
 
 
 def _gpus() -> tuple[tuple[Gpu, ...] | None, tuple[str, ...]]:
-    """Return the GPUs that torch can use, None without torch; and what torch complained of."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            import torch
-        except ImportError as error:
-            absent = isinstance(error, ModuleNotFoundError) and error.name == "torch"
-            return None, () if absent else (f"torch cannot be imported ({error})",)
-        gpus = []
-        try:
-            for number in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
-                free, total = torch.cuda.mem_get_info(number)
-                chip = torch.cuda.get_device_properties(number)
-                per_cycle = _FLOP_PER_CYCLE.get((chip.major, chip.minor))
-                hertz = 1000.0 * chip.clock_rate
-                peak = None if per_cycle is None else per_cycle * chip.multi_processor_count * hertz
-                gpus.append(Gpu(chip.name, total / _GIGA, free / _GIGA, peak))
-        except RuntimeError as error:
-            return tuple(gpus), (f"a GPU does not answer ({str(error).splitlines()[0]})",)
-    return tuple(gpus), tuple(dict.fromkeys(" ".join(str(one.message).split())[:200] for one in caught))
+    """Return the GPUs that torch can use, None without torch; and what went wrong."""
+    try:
+        import torch
+    except ImportError as error:
+        absent = isinstance(error, ModuleNotFoundError) and error.name == "torch"
+        return None, () if absent else (f"torch cannot be imported ({error})",)
+    gpus = []
+    try:
+        for number in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
+            free, total = torch.cuda.mem_get_info(number)
+            chip = torch.cuda.get_device_properties(number)
+            per_cycle = _FLOP_PER_CYCLE.get((chip.major, chip.minor))
+            peak = None if per_cycle is None else per_cycle * chip.multi_processor_count * 1000.0 * chip.clock_rate
+            gpus.append(Gpu(chip.name, total / _GIGA, free / _GIGA, peak))
+    except RuntimeError as error:
+        return tuple(gpus), (f"a GPU does not answer ({str(error).splitlines()[0]})",)
+    return tuple(gpus), ()
 
 
 def _memory() -> float | None:
