@@ -1,4 +1,4 @@
-"""What a prompt shows of a row, and beside the case: the reference answer, worked examples.
+"""The parts of a row that a prompt shows, and the texts beside the case: the reference answer, worked examples.
 
 What stands beside the case is in no template, so that all show it in the same words and the same kind of fence.
 """

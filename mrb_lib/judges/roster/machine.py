@@ -266,7 +266,7 @@ def next_step(entries: Sequence[Entry], machine: Machine) -> str:
         return f"{run} {served} (no judge that takes images fits this machine)"
 
     def order(pair: tuple[Entry, Way]) -> tuple[bool, bool, float]:
-        """What needs something besides its weights comes late, then what fits with options alone."""
+        """Order judges that need something besides their weights last, and before them those that fit with options."""
         entry, how = pair
         needs = entry.needs is not None or bool(ENGINES[entry.engine].program)
         size = entry.billions or 0.0
