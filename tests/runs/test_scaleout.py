@@ -5,10 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
-import shutil
 import signal
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,13 @@ import pyarrow as pa
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute, scaleout
 from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.local import Job
 from mrb_lib.runs.plan import Plan, ProbeOptions
 from mrb_lib.runs.progress import RunProgress
-from mrb_lib.runs.scaleout import Answer, Cluster, Source, Worker, assignment, size_pool
+from mrb_lib.runs.scaleout import Cluster, Source, Worker, assignment, size_pool
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import identity, read_manifest
 from mrb_lib.verdicts.protocol import Judge
@@ -252,15 +250,6 @@ def test_a_gpu_that_the_user_chooses_is_refused(little: Benchmark, tmp_path: Pat
     assert not (tmp_path / "runs").exists()
 
 
-def test_nothing_that_no_judge_may_see_leaves_this_machine(pictured: Benchmark) -> None:
-    plan = Plan(pictured.cases, pictured.meta.dimensions)
-    shown, images, *_ = Source(plan, [np.arange(24)], pictured.images).batch(0)
-    assert {"model_a", "model_b", "dataset", "split"} <= set(plan.cases.columns)
-    assert not {"model_a", "model_b", "dataset", "split"} & set(shown.columns)
-    assert shown["case_id"].unique().tolist() == plan.cases["case_id"].head(2).tolist()
-    assert set(images) == {name for names in plan.cases["images"].head(2) for name in names}
-
-
 def french(folder: Path, bench: Benchmark) -> Path:
     """A file with other responses of every third case."""
     path = folder / "french.csv"
@@ -319,55 +308,6 @@ def test_a_worker_whose_judge_is_not_the_same_answers_nothing(
     answer = worker_of(job, **changed).answer(0)
     assert answer.verdicts.empty
     assert message in str(answer.error)
-
-
-def test_another_copy_of_the_weights_is_refused(
-    tiny: Callable[[str], Path], tmp_path: Path, pictured: Benchmark
-) -> None:
-    folder = shutil.copytree(tiny("llava"), tmp_path / "copy")
-    job = job_of(resolve(f"path:{folder}", runs=tmp_path, images={}, settings=Settings(device="cpu")), pictured, [0])
-    weights = folder / "model.safetensors"
-    content = bytearray(weights.read_bytes())
-    content[len(content) // 2] ^= 1
-    weights.write_bytes(content)
-    error = str(worker_of(job).answer(0).error)
-    assert "is not the same there" in error
-    assert "(revision sha256:" in error
-
-
-def test_images_of_a_batch_are_missing_or_refused_as_they_are_at_home(pictured: Benchmark) -> None:
-    name = pictured.cases["images"][0][0]
-    cases = pictured.cases.head(1).assign(images=[[name, "absent.png", "../escape.png"]])
-    _, images, *_ = sent(Source(Plan(cases, ("overall",)), [np.arange(2)], pictured.images).batch(0))
-    assert images[name] == pictured.images[name]
-    with pytest.raises(KeyError):
-        images["absent.png"]
-    with pytest.raises(InputError) as there:
-        images["../escape.png"]
-    with pytest.raises(InputError) as home:
-        pictured.images["../escape.png"]
-    assert str(there.value) == str(home.value)
-
-
-def test_answers_that_come_twice_count_once_and_those_that_do_not_come_are_missed(little: Benchmark) -> None:
-    job = job_of(Scripted(), little, [0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11])
-    worker = worker_of(job)
-
-    def arriving() -> Generator[Answer, None, None]:
-        yield from (worker.answer(number) for number in (1, 0))
-
-    collected = scaleout._collected(job, arriving(), worker.answer(0))
-    assert [job.plan.numbers(next(collected)).tolist() for _ in range(2)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
-    with pytest.raises(RunError, match="1 batches did not come back"):
-        next(collected)
-
-
-def test_what_workers_count_is_added_up_and_the_rest_is_said_once() -> None:
-    said = {"a 1": ["reads text only", "2 of 12 verdicts rest"], "b 1": ["3 of 24 verdicts rest", "reads text only"]}
-    assert scaleout.added_up(text for texts in said.values() for text in texts) == [
-        "reads text only",
-        "5 of 36 verdicts rest",
-    ]
 
 
 GPUS = [{"CPU": 16.0, "GPU": 8.0}, {"CPU": 16.0, "GPU": 8.0}, {"CPU": 4.0}]

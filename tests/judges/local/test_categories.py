@@ -9,8 +9,8 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.local.categories import CategoriesJudge
 from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.local.packed import CategoriesJudge
 from mrb_lib.judges.local.pointwise import RatingJudge
 from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompts import DEFINITIONS, load_prompt

@@ -17,7 +17,7 @@ from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local import reader
-from mrb_lib.judges.local.attention import Masked, TreeLayout
+from mrb_lib.judges.local.attention import TreeLayout
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.pointwise import RatingJudge, RubricJudge
@@ -151,20 +151,6 @@ def test_a_pick_follows_its_probability_and_equal_responses_have_no_preference_b
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", ["llama", "qwen2_5_vl"])
-def test_a_case_of_twelve_thousand_tokens(architecture: str, tiny: Tiny, ask_for: AskFor) -> None:
-    words = "The lungs are clear and the heart is of normal size. "
-    case = ("huge", "Describe it.", words * 240, "A nodule is seen on the left. " * 330, ["square.png"])
-    asked = ask_for(pd.DataFrame([case], columns=CASES.columns), ("overall",))
-    judge = _judge(tiny(architecture))
-    rows = judge.judge(asked)
-    assert not [notice for notice in judge.notices if "share" in notice]
-    assert rows["prompt_tokens"].sum() > 12_000
-    last = asked.tail(1)  # the second branch of the tree, behind all of the first
-    assert np.abs(rows["p_first"].tail(1).to_numpy() - alone(tiny(architecture), last)).max() < 1e-4
-
-
-@pytest.mark.slow
 def test_verdicts_of_a_real_model_are_those_of_asking_each_question_alone(
     smollm: Path, smollm_packed: PackedJudge, pictured: Benchmark, ask_for: AskFor
 ) -> None:
@@ -267,25 +253,22 @@ class TestAModelThatCannotShare:
     def test_is_found_out_and_reads_alone(
         self, fault: str, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        masked = TreeLayout.masked
+        masks = TreeLayout.masks
 
         def counted(trees: Sequence[Tree], move: Callable[..., dict[str, torch.Tensor]]) -> tuple[object, ...]:
             inputs, ends = pack(trees, move)
             columns = torch.arange(inputs["input_ids"].shape[1])
             return {**inputs, "position_ids": columns.expand(inputs["position_ids"].shape)}, ends
 
-        def causal(self: TreeLayout, window: int | None, device: torch.device) -> list[Masked]:
+        def causal(self: TreeLayout, window: int | None, device: torch.device) -> list[torch.Tensor]:
             if fault == "its code fails":
                 raise NotImplementedError("masks of its own")
-            return [
-                part._replace(mask=torch.ones_like(part.mask).tril(part.mask.shape[1] - part.mask.shape[0]))
-                for part in masked(self, window, device)
-            ]
+            return [torch.ones_like(mask).tril() for mask in masks(self, window, device)]
 
         if fault == "does not heed positions":
             monkeypatch.setattr(reader, "pack", counted)
         else:
-            monkeypatch.setattr(TreeLayout, "masked", causal)
+            monkeypatch.setattr(TreeLayout, "masks", causal)
         some = asked[asked["case_id"].isin(["two", "none"]) & (asked["dimension"] == "overall")]
         judge = _judge(tiny(architecture))
         rows = judge.judge(some)
@@ -427,10 +410,10 @@ class TestOutOfMemory:
     def test_while_it_is_tried_whether_work_can_be_shared_is_told_plainly(
         self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def full(self: TreeLayout, window: int | None, device: torch.device) -> list[Masked]:
+        def full(self: TreeLayout, window: int | None, device: torch.device) -> list[torch.Tensor]:
             raise torch.OutOfMemoryError("CUDA out of memory.")
 
-        monkeypatch.setattr(TreeLayout, "masked", full)
+        monkeypatch.setattr(TreeLayout, "masks", full)
         with pytest.raises(RunError, match="leave no memory"):
             _judge(tiny("llama")).load()
 
