@@ -1,6 +1,6 @@
 """A plan of judges: read whole, checked whole, and run to the end whichever of them fail."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -61,6 +61,25 @@ def test_files_of_probes_are_named_from_the_folder_of_the_plan(tmp_path: Path) -
     assert longer.probes == ProbeOptions((), 3, (tmp_path / "own.csv",))
     assert first.probes.files == (tmp_path / "own.csv", tmp_path / "a,b" / "own.jsonl")
     assert random.probes == ProbeOptions()
+
+
+def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
+    chosen = Settings(
+        seed=1, prompt="rubric", reference="weak", evidence=True, examples=3, examples_by="random",
+        temperature=0.5, max_new_tokens=2, max_pixels=3, batch_size=4, device="cpu",
+        dtype="float32", revision="r", download=True, trust_remote_code=True, url="http://127.0.0.1:1/v1",
+        allow_remote=True, concurrency=5, timeout_s=6.0, price_prompt=1.0, price_completion=2.0,
+    )  # fmt: skip
+    values = {field.name: getattr(chosen, field.name) for field in fields(Settings)}
+    of_benchmark = ("dimensions", "choices", "task", "is_ordered", "definitions", "items", "labels", "shown")
+    written = {name: value for name, value in values.items() if name not in of_benchmark}
+
+    def toml(value: object) -> str:
+        return f'"{value}"' if isinstance(value, str) else str(value).lower()
+
+    lines = "".join(f"{name} = {toml(value)}\n" for name, value in written.items() if value is not None)
+    [one] = read_judges(_plan(tmp_path, f'[[judge]]\nname = "first"\n{lines}'), USUAL, tmp_path)
+    assert one.settings == chosen
 
 
 @pytest.mark.parametrize(

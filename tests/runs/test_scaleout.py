@@ -7,7 +7,7 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.local import Job
 from mrb_lib.runs.plan import Plan, ProbeOptions
 from mrb_lib.runs.progress import RunProgress
-from mrb_lib.runs.scaleout import Cluster, Source, Worker, assignment, size_pool
+from mrb_lib.runs.scaleout import Answer, Cluster, Source, Worker, assignment, size_pool
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import identity, read_manifest
 from mrb_lib.verdicts.protocol import Judge
@@ -250,6 +250,15 @@ def test_a_gpu_that_the_user_chooses_is_refused(little: Benchmark, tmp_path: Pat
     assert not (tmp_path / "runs").exists()
 
 
+def test_nothing_that_no_judge_may_see_leaves_this_machine(pictured: Benchmark) -> None:
+    plan = Plan(pictured.cases, pictured.meta.dimensions)
+    shown, images, *_ = Source(plan, [np.arange(24)], pictured.images).batch(0)
+    assert {"model_a", "model_b", "dataset", "split"} <= set(plan.cases.columns)
+    assert not {"model_a", "model_b", "dataset", "split"} & set(shown.columns)
+    assert shown["case_id"].unique().tolist() == plan.cases["case_id"].head(2).tolist()
+    assert set(images) == {name for names in plan.cases["images"].head(2) for name in names}
+
+
 def french(folder: Path, bench: Benchmark) -> Path:
     """A file with other responses of every third case."""
     path = folder / "french.csv"
@@ -308,6 +317,33 @@ def test_a_worker_whose_judge_is_not_the_same_answers_nothing(
     answer = worker_of(job, **changed).answer(0)
     assert answer.verdicts.empty
     assert message in str(answer.error)
+
+
+def test_images_of_a_batch_are_missing_or_refused_as_they_are_at_home(pictured: Benchmark) -> None:
+    name = pictured.cases["images"][0][0]
+    cases = pictured.cases.head(1).assign(images=[[name, "absent.png", "../escape.png"]])
+    _, images, *_ = sent(Source(Plan(cases, ("overall",)), [np.arange(2)], pictured.images).batch(0))
+    assert images[name] == pictured.images[name]
+    with pytest.raises(KeyError):
+        images["absent.png"]
+    with pytest.raises(InputError) as there:
+        images["../escape.png"]
+    with pytest.raises(InputError) as home:
+        pictured.images["../escape.png"]
+    assert str(there.value) == str(home.value)
+
+
+def test_answers_that_come_twice_count_once_and_those_that_do_not_come_are_missed(little: Benchmark) -> None:
+    job = job_of(Scripted(), little, [0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11])
+    worker = worker_of(job)
+
+    def arriving() -> Generator[Answer, None, None]:
+        yield from (worker.answer(number) for number in (1, 0))
+
+    collected = scaleout._collected(job, arriving(), worker.answer(0))
+    assert [job.plan.numbers(next(collected)).tolist() for _ in range(2)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    with pytest.raises(RunError, match="1 batches did not come back"):
+        next(collected)
 
 
 GPUS = [{"CPU": 16.0, "GPU": 8.0}, {"CPU": 16.0, "GPU": 8.0}, {"CPU": 4.0}]

@@ -14,7 +14,7 @@ from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
-from tests.judges.local.by_hand import AskFor, ByHand, made, png
+from tests.judges.local.by_hand import IMAGES, PICTURED, AskFor, ByHand, made
 from tests.tiny_models import Made, qwen, with_images
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor
@@ -121,16 +121,7 @@ MAKES: dict[str, Callable[[], Made]] = {
 ALONE = ("mllama", "paligemma")
 
 
-IMAGES = {"square": png(80, 80, 0), "wide": png(200, 60, 1), "tall": png(40, 150, 2)}
-CASES = pd.DataFrame(
-    [
-        ("short", "What is seen?", "A lesion.", "No lesion.", ["square"]),
-        ("two", "Compare.", "The second is worse.", "They are alike. " * 5, ["tall", "wide"]),
-        ("none", "What is a meniscus?", "A cartilage", "Cartilage of the knee. " * 7, []),
-        ("tall", "Is there a fracture?", "Yes.", "", ["tall"]),
-    ],
-    columns=["case_id", "question", "response_a", "response_b", "images"],
-)
+CASES = PICTURED[PICTURED["case_id"].isin(["short", "two", "none", "same"])]
 
 
 def shown_to(name: str) -> pd.DataFrame:
@@ -173,7 +164,7 @@ def test_packed_equals_asking_each_question_alone_or_says_that_it_asks_alone(
     assert truth.std() > 0.001, "the probabilities must differ, or the test shows nothing"
     assert np.abs(rows["p_first"].to_numpy() - truth).max() < gap
     pictured = asked[asked["case_id"] == "short"]
-    others = judge.judge(pictured.assign(images=[["tall"]] * len(pictured)))
+    others = judge.judge(pictured.assign(images=[["tall.png"]] * len(pictured)))
     seen = rows["p_first"].to_numpy()[(asked["case_id"] == "short").to_numpy()] - others["p_first"].to_numpy()
     assert np.abs(seen).max() > 1e-5, "another image must change the probabilities"
 

@@ -18,17 +18,9 @@ from mrb_lib.judges.local.weights import Tensors, Weights
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
-from tests.judges.local.by_hand import AskFor, Tiny, made
+from tests.judges.local.by_hand import PICTURED, AskFor, Tiny, made
 
-CASES = pd.DataFrame(
-    [
-        ("alpha", "What is seen?", "A lesion.", "No lesion."),
-        ("beta", "Describe it in full.", "The lungs are clear. " * 9, "Clear."),
-        ("gamma", "Which side?", "left", "The right side, I think. " * 4),
-        ("delta", "?", "", "yes"),
-    ],
-    columns=["case_id", "question", "response_a", "response_b"],
-)
+CASES = PICTURED[PICTURED["case_id"].isin(["short", "long", "none", "empty"])].drop(columns="images")
 JSON_A = json.dumps(dict.fromkeys(DIMENSIONS, "A"))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.context import context_of
+from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.pointwise import RatingJudge
 from mrb_lib.judges.local.reward import RewardJudge
@@ -63,3 +64,12 @@ def test_ratings_of_a_response_may_be_shown_a_reference_and_no_choices(tiny: Tin
         judge_of(RatingJudge, tiny("llama"), bench)
     with pytest.raises(InputError, match="takes no prompt; leave out --reference and --evidence and --examples"):
         judge_of(RewardJudge, tiny("llama"), bench)
+
+
+def test_a_case_that_lacks_what_is_shown_fails_alone(tiny: Tiny, bench: Benchmark) -> None:
+    cases = bench.cases.copy()
+    cases.loc[15, "reference_weak"] = None
+    changed = replace(bench, cases=cases)
+    for kind in (PackedJudge, GenerativeJudge):
+        rows = judge_of(kind, tiny("llama"), changed).judge(rows_of(changed))
+        assert set(rows[rows["status"] == "error"]["case_id"]) == {"c15"}
