@@ -1,6 +1,5 @@
 """Judges of whole items get all cases of an item at once, and the same prompts however a run is cut."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,18 +9,15 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.makers import RankingMaker
 from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.settings import Settings
-from mrb_lib.judges.tasks import Reply
-from mrb_lib.runs.execute import judge, settings_for
+from mrb_lib.runs.execute import settings_for
 from mrb_lib.runs.items import by_items, digest_of_items
 from mrb_lib.runs.plan import ProbeOptions, make_plan
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.orders import EVIDENCE, ITEM_RESPONSES, to_shown_frame
-from mrb_lib.verdicts.store import load_verdicts
 from tests.judges.item_cases import better_of, item_cases
 from tests.runs.scripted import Scripted
 from tests.stats.small_tables import annotations_of
@@ -38,11 +34,6 @@ def benchmark(folder: Path, cases: pd.DataFrame) -> Benchmark:
     labels["case_id"] = cases["case_id"].to_numpy()
     save(Benchmark(BenchmarkMeta("items", "general", ("overall",)), cases, labels), folder)
     return load(folder)
-
-
-def comparable(runs: Path, bench: Benchmark) -> pd.DataFrame:
-    held = load_verdicts(runs, bench.cases, replies=True)
-    return held.drop(columns=["latency_s", "prompt_tokens", "completion_tokens"]).sort_values(KEY, ignore_index=True)
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -76,38 +67,6 @@ def test_a_probe_is_refused_in_one_line() -> None:
     plan = make_plan(cases, ("overall",), probes=ProbeOptions(names=("prompt/labels",)))
     with pytest.raises(InputError, match="a probe changes one case alone"):
         by_items(plan, Ranker(), cases)
-
-
-def test_a_run_that_dies_or_is_widened_and_goes_on_equals_one_run(
-    tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = benchmark(tmp_path / "bench", item_cases(4, 3))
-    name = f"path:{tiny('llama')}+batch"
-    settings = Settings(device="cpu", max_new_tokens=6, batch_size=1)
-    judge(bench, tmp_path / "whole", [name], settings=settings, repeats=2)
-    whole = comparable(tmp_path / "whole", bench)
-    assert len(whole) == 4 * 3 * 2 * 2
-    assert whole["reply"].nunique() > 2
-
-    write, calls = GenerativeJudge._write, list[int]()
-
-    def dies(self: GenerativeJudge, requests: Sequence) -> list[Reply]:
-        calls.append(1)
-        if len(calls) > 3:
-            raise RuntimeError("power cut")
-        return write(self, requests)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(GenerativeJudge, "_write", dies)
-        with pytest.raises(RuntimeError, match="power cut"):
-            judge(bench, tmp_path / "runs", [name], settings=settings, repeats=2)
-    assert 0 < len(comparable(tmp_path / "runs", bench)) < len(whole)
-    judge(bench, tmp_path / "runs", [name], settings=settings, repeats=2)
-    pd.testing.assert_frame_equal(comparable(tmp_path / "runs", bench), whole)
-
-    for limit, orders in ((2, ("AB",)), (5, ("BA",)), (None, ("AB", "BA"))):
-        judge(bench, tmp_path / "parts", [name], settings=settings, repeats=2, limit=limit, orders=orders)
-    pd.testing.assert_frame_equal(comparable(tmp_path / "parts", bench), whole)
 
 
 def test_material_of_one_case_is_not_shown_for_another_of_its_item() -> None:
