@@ -135,7 +135,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     def write(name: str) -> Path:
         path = tmp_path_factory.mktemp("architectures") / name
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
+            torch.manual_seed(0 if name == "gemma4" else 1)  # of 1 its attention is too sharp to see an image
             model, processor = MAKES[name]()
         for parameter in model.parameters():
             if not parameter.any():  # as Gemma 3's projector, with which no image would be seen
