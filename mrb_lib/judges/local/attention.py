@@ -146,8 +146,8 @@ def _tree_attention(
         for queries, keys, runs, is_causal in tree.segments(query.device):
             # A window counts the query itself; its right end is where the run's keys end.
             sizes = (-1 if sliding_window is None else sliding_window - 1, 0 if is_causal else -1)
-            some = q[queries], k[keys], v[keys]
-            out[queries] = varlen.varlen_attn(*some, *runs, scale=scaling, window_size=sizes, enable_gqa=is_grouped)
+            how: dict[str, Any] = {"scale": scaling, "window_size": sizes, "enable_gqa": is_grouped}
+            out[queries] = cast("torch.Tensor", varlen.varlen_attn(q[queries], k[keys], v[keys], *runs, **how))
         return out[None], None
     grouped = query.shape[1] // key.shape[1]
     if grouped > 1:

@@ -195,7 +195,8 @@ def load_head(folder: Path, weights: Weights) -> RewardHead:
             except (OSError, SafetensorError) as error:
                 raise InputError(f"{path}: is damaged ({error}); fetch the model again.") from error
             if key in found:
-                weight = torch.atleast_2d(found.pop(key))
+                weight = found.pop(key)
+                weight = weight.reshape(-1, weight.shape[-1])
                 bias = next(iter(found.values()), torch.zeros(len(weight))).reshape(-1)
                 return RewardHead(weights, weight, bias, head_dimensions(folder))
     raise InputError(

@@ -44,9 +44,10 @@ def write_tiny(folder: Path, *, vocabulary: int = 1200, texts: Iterable[str] = (
     strategy = {"vision_feature_select_strategy": "default"}
     images = transformers.CLIPImageProcessorPil(size={"shortest_edge": 64}, crop_size={"height": 64, "width": 64})
     reads: Any = still_processor(transformers.LlavaProcessor)
+    states: Any = transformers.LlavaConfig
     parts = {"image_processor": images, "tokenizer": tokenizer, "chat_template": CHAT}
     processor = reads(**parts, **strategy, patch_size=16, num_additional_image_tokens=1)
-    config = transformers.LlavaConfig(
+    config = states(
         text_config={"model_type": "llama", **text_config(tokenizer)},
         vision_config={"model_type": "clip_vision_model", **_VISION},
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
