@@ -24,7 +24,7 @@ from mrb_lib.tables.files import staged_folder
 from mrb_lib.verdicts.orders import to_shown_frame
 
 if TYPE_CHECKING:
-    from mrb_lib.judges.local.tiny import Architecture
+    from tests.tiny_models import Architecture
 
 # The same examples every time, and no limit on how long one takes: speed is measured in tests/benchmarks.
 settings.register_profile("workbench", derandomize=True, deadline=None)
@@ -133,7 +133,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory, pictured: Benchmark) -> Calla
     import torch
     from safetensors.torch import load_file, save_file
 
-    from mrb_lib.judges.local.tiny import write_tiny
+    from tests.tiny_models import write as write_model
 
     torch.set_num_threads(1)
     texts = [*pictured.cases["question"], *pictured.cases["response_a"], *pictured.cases["response_b"]]
@@ -142,7 +142,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory, pictured: Benchmark) -> Calla
     def write(architecture: Architecture) -> Path:
         if architecture not in made:
             folder = tmp_path_factory.mktemp("tiny") / f"tiny-{architecture}"
-            write_tiny(folder, architecture, vocabulary=1600, texts=texts)
+            write_model(folder, architecture, vocabulary=1600, texts=texts)
             path = folder / "model.safetensors"
             loud = {name: value * _LOUD if value.ndim > 1 else value for name, value in load_file(path).items()}
             save_file(loud, path, metadata={"format": "pt"})

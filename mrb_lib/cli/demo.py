@@ -24,7 +24,7 @@ def demo(
     ] = None,
     seed: Seed = 0,
     judges: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also write two small judges with RANDOM WEIGHTS.")
+        Path | None, typer.Option(metavar="DIR", help="Also write a small judge with RANDOM WEIGHTS.")
     ] = None,
     verdicts: Annotated[
         bool, typer.Option("--verdicts", help="Also write OUT/runs: the verdicts of SIMULATED judges, with faults.")
@@ -93,7 +93,5 @@ def _write_judges(folder: Path, bench: Path, seed: int) -> None:
     cases = load(bench).cases.head(300)
     texts = [*cases["question"], *cases["response_a"]]
     with staged_folder(folder) as stage:
-        write_tiny(stage / "random-llava", "llava", vocabulary=4000, texts=texts, seed=seed)
-        write_tiny(stage / "random-qwen2.5-vl", "qwen2_5_vl", vocabulary=4000, texts=texts, seed=seed)
-    for name in ("random-llava", "random-qwen2.5-vl"):
-        typer.echo(f"{folder / name}: a judge with RANDOM WEIGHTS; judge with it as path:{folder / name}")
+        where = folder / write_tiny(stage / "random-llava", vocabulary=4000, texts=texts, seed=seed).name
+    typer.echo(f"{where}: a judge with RANDOM WEIGHTS; judge with it as path:{where}")

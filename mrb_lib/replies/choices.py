@@ -22,6 +22,7 @@ _SIDE: Final = re.compile(
 _TERM: Final = re.compile(
     rf"(?i)\b({words('vitamin hepatitis influenza group type grade class stage plan panel figure image')}) [AB](?!\w)"
 )
+_GRADE: Final = re.compile(r"(?<!\w)[AB][-+\u2212\u2013](?![\w>+-])")  # B- is a mark out of A to F
 _SECOND: Final = re.compile(r"(?i)b|second|2nd|2|two")
 _POSSESSED: Final = re.compile(rf"\b([AB]) ?'s(?: own)?(?: {_NOUN})?\b")
 _NEITHER: Final = re.compile(r"(?i)\bneither (?-i:A nor B|B nor A)\b")
@@ -88,6 +89,9 @@ _NOT_ITS_VERDICT: Final = re.compile(
     rf"(?i)\b(?:{words(HEDGES)}|which|(?<!\bi )(?:would|say|write)|(?:view|idea|notion|argument) that|disagree|contrary"
     r"|(?:correct|right) answer|for a tie|no (?:reason|evidence|proof|way|one|doctor)|(?<!without a )(?<!no )doubt"
     r"|false|wrong to|less likely|den(?:y|ied|ies)|judges?)\b|n't\b|\?"
+)
+_NOT_QUITE: Final = re.compile(
+    r"(?i)\b(?:almost|near|nearly|close(?:r|st)? to(?! call)|(?:border|verg)ing on)(?: \w+){0,3}\W*\Z"
 )
 _WAVERS: Final = re.compile(r"(?i)\b(?:might|may|could)(?: also| well| just)? be (?-i:[AB])\b")
 _UNDONE: Final = re.compile(
@@ -185,7 +189,7 @@ class ChoiceReader(ValueReader):
 
 def _sides_marked(text: str) -> str:
     """Return a plain text in which every response is a capital letter by itself: `the second answer` becomes `B`."""
-    plain = without_emphasis(plainly_written(text))
+    plain = without_emphasis(plainly_written(_GRADE.sub("@", text)))
     marked = _SIDE.sub(lambda side: " B " if _SECOND.fullmatch(side[side.lastgroup or 0]) else " A ", plain)
     marked = re.sub(r"([AB]) ?>+=? ?[AB](?= ?\]\])|(?<=\[\[)[AB] ?<+=? ?(?=[AB] ?\]\])", r"\1", marked)
     return _NEITHER.sub("neither", _POSSESSED.sub(r"\1", _TERM.sub(r"\1 @", " ".join(marked.split()))))
@@ -235,5 +239,7 @@ def _settled(text: str) -> str | None:
             said.append(letter if kind not in ("loses", "worse") else "AB".replace(letter, ""))
         if not stated and (tie := _EQUAL.search(clause)):
             before, after = clause[: tie.start()], clause[tie.end() :]
-            said += [] if _NOT_ITS_VERDICT.search(before) or _TAKEN_BACK.search(after) else ["tie"]
+            is_near = _NOT_QUITE.search(before + tie.group())
+            unsure = is_near or _NOT_ITS_VERDICT.search(before) or _TAKEN_BACK.search(after)
+            said += [] if unsure else ["tie"]
     return said[-1] if said else None

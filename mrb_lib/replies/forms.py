@@ -338,7 +338,7 @@ class FormReader:
         for one, following in zip(labels, [*labels[1:], None], strict=True):
             value = line[one.end() : None if following is None else following.start()]
             name = self.names.role(one["dim"])[1]
-            bare = _NEXT_LABEL.sub("", value).strip(" \t,;|-*_`.")
+            bare = _NEXT_LABEL.sub("", value).strip(" \t,;|*_`.").lstrip("- ").removesuffix(" -")
             choice = self._read(bare)
             if name is not None and (choice is not None or not re.search(r"[.!?]\s", bare)):
                 yield Statement({name: choice})

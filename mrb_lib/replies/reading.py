@@ -91,8 +91,7 @@ def parse(
 
     Notes
     -----
-    Never raises on any text, and takes time proportional to its length. Validated by tests/replies/test_parse.py and
-    test_published_defects.py (the defects of the published parser, each shown to be absent).
+    Never raises on any text, and takes time proportional to its length. Validated by tests/replies/test_parse.py.
     """
     names = names_of(tuple(dimensions))
     answer = in_letters(without_thinking(reply), labels)

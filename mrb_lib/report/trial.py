@@ -72,5 +72,5 @@ def _stand_in(benchmark: Benchmark, folder: Path, seed: int) -> list[str]:
     texts = [
         text for name in ("question", "response_a", "response_b") if name in cases for text in cases[name].dropna()
     ]
-    where = write_tiny(folder / STAND_IN, "llava", texts=texts, seed=seed)
+    where = write_tiny(folder / STAND_IN, texts=texts, seed=seed)
     return [f"path:{where}+{engine}" for engine in (DEFAULT_ENGINE, "generative")]  # for probabilities, and a reply

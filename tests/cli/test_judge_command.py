@@ -157,7 +157,7 @@ def test_a_local_folder_is_judged_with_its_digest_on_record(mrb: Callable, bench
     from mrb_lib.judges.roster.source import digest
     from mrb_lib.verdicts.manifest import read_manifest
 
-    write_tiny(tmp_path / "tiny", "llava")
+    write_tiny(tmp_path / "tiny")
     command = ["judge", bench, tmp_path / "r", "--judge", f"path:{tmp_path / 'tiny'}", "--device", "cpu"]
     assert mrb(*command).ok
     [folder] = (tmp_path / "r").iterdir()

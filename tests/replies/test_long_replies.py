@@ -10,7 +10,6 @@ from mrb_lib.replies.criteria import parse_criteria
 from mrb_lib.replies.multi import parse_labels
 from mrb_lib.replies.rankings import parse_rankings
 from mrb_lib.replies.reading import parse
-from mrb_lib.replies.reasons import stated_reason
 from mrb_lib.tables.schema import DIMENSIONS
 
 PARTS = (
@@ -26,7 +25,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "labels": lambda text: parse_labels(text, {"errors": ("omission", "wrong side")}),
     "rankings": lambda text: parse_rankings(text, ("accuracy", "relevance"), 3),
     "criteria": lambda text: parse_criteria(text, 3),
-    "reasons": lambda text: stated_reason(text, ("accuracy", "overall")),
 }
 
 

@@ -278,7 +278,7 @@ def test_a_verdict_on_no_dimension_answers_overall_at_most_and_only_where_it_say
         "<answer>B</answer>", "Assistant B", "Final answer: B", '{"winner": "B"}', '{"verdict": {"winner": "B"}}',
         "I choose B because it has a clearer description.", "B. The second is clearer.",
         "The second assistant gives a better answer.", "[[A]]? No, on reflection [[B]].", "Hepatitis A. So: B",
-        "A is fine.\n\nB", "B\n\nBecause A is vague.", "Accuracy: B", "Between A and B, B is better.",
+        "A is fine.\n\nB", "B\n\nBecause A is vague.", "Accuracy: B", "Of A and B, B is better.", "B - it is clear",
     ],
 )  # fmt: skip
 def test_one_dimension_is_answered_by_a_verdict_on_none(reply: str) -> None:
@@ -286,7 +286,8 @@ def test_one_dimension_is_answered_by_a_verdict_on_none(reply: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["tie", "Tie.", "both", "Neither", "equal", "same", "It is a draw.", "A=B", "[[tie]]"]
+    "reply",
+    ["tie", "Tie.", "both", "Neither", "equal", "same", "It is a draw.", "A=B", "[[tie]]", "Too close to call: a tie."],
 )
 def test_ties(reply: str) -> None:
     assert read_one(reply) == "tie"
@@ -502,7 +503,9 @@ def test_one_dimension_means_what_it_says_in_the_end(reply: str, expected: str |
             "Although Response A is more detailed, it is less accurate.", "A is better, although B is clearer.",
             "### Response A\n- clear\n\n### Response B\n- complete\n\n### Conclusion\nBoth have merits.",
             "A is better in some respects, B in others.", "Response B is better than I expected.",
-            "Both responses choose B.", "Plan B is better.",
+            "Both responses choose B.", "Plan B is better.", "B-", "Winner: A+", "Verdict: **B\u2212**", "A\u2013",
+            '{"accuracy": "B-"}', "| Accuracy | A- |", "Close to a tie", "It is almost a tie.",
+            "They are nearly equal.",
             "Response A is correct.", "Both outputs provide unhelpful advice, and neither is short.",
         ],
     }),

@@ -39,18 +39,6 @@ def test_every_judge_gives_every_verdict_in_the_frame_of_the_case(little: Benchm
     assert 0.2 < same["random"] < 0.8
 
 
-def test_a_run_in_pieces_equals_a_run_at_once(little: Benchmark, tmp_path: Path) -> None:
-    judge(little, tmp_path / "whole", ["random", "longer"], repeats=2)
-    judge(little, tmp_path / "pieces", ["random"], orders=("BA",), limit=7)
-    judge(little, tmp_path / "pieces", ["longer", "random"], limit=20)
-    [random, longer] = judge(little, tmp_path / "pieces", ["random", "longer"], repeats=2)
-    assert random.before == longer.before == 20 * 2 * 2
-    whole, pieces = (_sorted(load_verdicts(tmp_path / name)) for name in ("whole", "pieces"))
-    pd.testing.assert_frame_equal(whole, pieces)
-    [again] = judge(little, tmp_path / "pieces", ["random"], repeats=2)
-    assert (again.made, again.before) == (0, 40 * 2 * 2 * 2)
-
-
 def test_a_changed_setting_starts_a_new_run_and_says_so(little: Benchmark, tmp_path: Path) -> None:
     [one] = judge(little, tmp_path, ["random"], settings=Settings(seed=0))
     [two] = judge(little, tmp_path, ["random"], settings=Settings(seed=1))

@@ -37,11 +37,6 @@ def benchmark(folder: Path, cases: pd.DataFrame) -> Benchmark:
     return load(folder)
 
 
-def comparable(runs: Path, bench: Benchmark) -> pd.DataFrame:
-    held = load_verdicts(runs, bench.cases, replies=True)
-    return held.drop(columns=["latency_s", "prompt_tokens", "completion_tokens"]).sort_values(KEY, ignore_index=True)
-
-
 @pytest.mark.parametrize("named", [True, False])
 def test_a_batch_holds_whole_items_with_all_their_responses(named: bool) -> None:
     cases = item_cases(7, 4, named=named).sample(frac=1, random_state=1, ignore_index=True)
@@ -73,6 +68,11 @@ def test_a_probe_is_refused_in_one_line() -> None:
     plan = make_plan(cases, ("overall",), probes=ProbeOptions(names=("prompt/labels",)))
     with pytest.raises(InputError, match="a probe changes one case alone"):
         by_items(plan, Ranker(), cases)
+
+
+def comparable(runs: Path, bench: Benchmark) -> pd.DataFrame:
+    held = load_verdicts(runs, bench.cases, replies=True)
+    return held.drop(columns=["latency_s", "prompt_tokens", "completion_tokens"]).sort_values(KEY, ignore_index=True)
 
 
 def test_a_run_that_dies_or_is_widened_and_goes_on_equals_one_run(

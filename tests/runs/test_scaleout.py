@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -19,7 +18,6 @@ import pyarrow as pa
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute, scaleout
 from mrb_lib.runs.interruption import InterruptedRunError
@@ -321,20 +319,6 @@ def test_a_worker_whose_judge_is_not_the_same_answers_nothing(
     assert message in str(answer.error)
 
 
-def test_another_copy_of_the_weights_is_refused(
-    tiny: Callable[[str], Path], tmp_path: Path, pictured: Benchmark
-) -> None:
-    folder = shutil.copytree(tiny("llava"), tmp_path / "copy")
-    job = job_of(resolve(f"path:{folder}", runs=tmp_path, images={}, settings=Settings(device="cpu")), pictured, [0])
-    weights = folder / "model.safetensors"
-    content = bytearray(weights.read_bytes())
-    content[len(content) // 2] ^= 1
-    weights.write_bytes(content)
-    error = str(worker_of(job).answer(0).error)
-    assert "is not the same there" in error
-    assert "(revision sha256:" in error
-
-
 def test_images_of_a_batch_are_missing_or_refused_as_they_are_at_home(pictured: Benchmark) -> None:
     name = pictured.cases["images"][0][0]
     cases = pictured.cases.head(1).assign(images=[[name, "absent.png", "../escape.png"]])
@@ -360,14 +344,6 @@ def test_answers_that_come_twice_count_once_and_those_that_do_not_come_are_misse
     assert [job.plan.numbers(next(collected)).tolist() for _ in range(2)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
     with pytest.raises(RunError, match="1 batches did not come back"):
         next(collected)
-
-
-def test_what_workers_count_is_added_up_and_the_rest_is_said_once() -> None:
-    said = {"a 1": ["reads text only", "2 of 12 verdicts rest"], "b 1": ["3 of 24 verdicts rest", "reads text only"]}
-    assert scaleout.added_up(text for texts in said.values() for text in texts) == [
-        "reads text only",
-        "5 of 36 verdicts rest",
-    ]
 
 
 GPUS = [{"CPU": 16.0, "GPU": 8.0}, {"CPU": 16.0, "GPU": 8.0}, {"CPU": 4.0}]

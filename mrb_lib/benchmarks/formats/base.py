@@ -62,7 +62,7 @@ class Format(Generic[F]):
 
 READERS: Final[Registry[Format[Read]]] = Registry("format", "mrb_lib.benchmarks.formats")
 WRITERS: Final[Registry[Format[Write]]] = Registry(
-    "format", "mrb_lib.benchmarks.formats", "mrb_lib.verdicts.formats", "mrb_lib.build.training.formats"
+    "format", "mrb_lib.benchmarks.formats", "mrb_lib.build.training.formats"
 )
 
 

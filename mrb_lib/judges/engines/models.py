@@ -34,7 +34,7 @@ _chats("generative", about="a written reply, which is parsed; greedy or sampled"
     _of_class("local.generative", "GenerativeJudge")
 )
 _chats("packed", about="the more probable of the letters A and B; every question about a case in one pass")(
-    _of_class("local.packed", "PackedJudge", rated=("local.categories", "CategoriesJudge"))
+    _of_class("local.packed", "PackedJudge", rated=("local.packed", "CategoriesJudge"))
 )
 _chats(
     "batch",

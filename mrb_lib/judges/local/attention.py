@@ -1,8 +1,7 @@
 """Attention over many short sequences at once: the prompts of trees of tokens, and the windows of an image encoder.
 
 On a GPU in half precision each is one call of variable-length attention a layer (`torch.nn.attention.varlen`), which
-needs neither a mask nor padding. Elsewhere trees are read branch by branch under a mask, which for long texts takes
-half the memory of one mask a tree, and each window alone.
+needs neither a mask nor padding. Elsewhere each tree is read under a mask, and each window alone.
 
 The two functions are registered with transformers under the names `TREE` and `WINDOWS` when this module is imported.
 """
@@ -10,8 +9,8 @@ The two functions are registered with transformers under the names `TREE` and `W
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
-from itertools import accumulate, groupby
-from typing import Any, Final, NamedTuple, cast
+from itertools import accumulate
+from typing import Any, Final, cast
 
 import torch
 from torch.nn.attention import varlen
@@ -30,49 +29,13 @@ _OLDEST_GPU: Final = (8, 0)
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Segments:
-    """Runs of queries, each with the keys that it attends to, as variable-length attention takes them.
+Segments = tuple[torch.Tensor, torch.Tensor, tuple[torch.Tensor, torch.Tensor, int, int], bool]
+"""Runs of queries, each with the keys that it attends to, as variable-length attention takes them.
 
-    Attributes
-    ----------
-    queries, keys : columns, int64 of shapes (queries,) and (keys,), run by run
-    runs : where runs begin and end among queries, and among keys, int32 of shape (runs + 1,); the most queries and the
-        most keys of a run
-    is_causal : the last query of a run attends to all of its keys, each one before it to one key less; otherwise all
-        queries attend to all keys
-    """
-
-    queries: torch.Tensor
-    keys: torch.Tensor
-    runs: tuple[torch.Tensor, torch.Tensor, int, int]
-    is_causal: bool
-
-    def attend(
-        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale: float | None, window: int | None
-    ) -> torch.Tensor:
-        """The attention of these queries, (queries, heads, D), of tensors of shape (columns, heads, D)."""
-        # A window counts the query itself; its right end is where the run's keys end.
-        sizes = (-1 if window is None else window - 1, 0 if self.is_causal else -1)
-        q, k, v = query[self.queries], key[self.keys], value[self.keys]
-        is_grouped = query.shape[1] != key.shape[1]
-        out = varlen.varlen_attn(q, k, v, *self.runs, scale=scale, window_size=sizes, enable_gqa=is_grouped)
-        return cast("torch.Tensor", out)
-
-
-class Masked(NamedTuple):
-    """Queries that are read under one mask.
-
-    Attributes
-    ----------
-    queries : their columns
-    keys : the columns that any of them attends to, in order, int64 of shape (keys,)
-    mask : what may attend to what, bool of shape (queries, keys)
-    """
-
-    queries: Span
-    keys: torch.Tensor
-    mask: torch.Tensor
+Columns of queries and of keys, int64 of shapes (queries,) and (keys,), run by run; where runs begin and end among both,
+int32 of shape (runs + 1,), and the most queries and keys of a run; and whether the last query of a run attends to all
+of its keys and each one before it to one key less, or all queries to all keys.
+"""
 
 
 @dataclass(frozen=True)
@@ -93,7 +56,7 @@ class TreeLayout:
     paths: tuple[tuple[tuple[Span, ...], ...], ...]
     blocks: tuple[Span, ...]
     _segments: dict[torch.device, tuple[Segments, ...]] = field(default_factory=dict)
-    _masked: dict[tuple[int | None, torch.device], list[Masked]] = field(default_factory=dict)
+    _masks: dict[tuple[int | None, torch.device], list[torch.Tensor]] = field(default_factory=dict)
 
     def segments(self, device: torch.device) -> tuple[Segments, ...]:
         """All queries: those that attend to what is before them, and those of blocks; kept for each device."""
@@ -111,22 +74,18 @@ class TreeLayout:
             self._segments[device] = tuple(_segments(runs, is_causal, device) for runs, is_causal in kinds if runs)
         return self._segments[device]
 
-    def masked(self, window: int | None, device: torch.device) -> list[Masked]:
-        """The queries of each trunk, and of each branch with its leaves, with what they may attend to; kept as well."""
+    def masks(self, window: int | None, device: torch.device) -> list[torch.Tensor]:
+        """What may attend to what in each tree, bool of shape (queries, keys); kept as well."""
         key = window, device
-        if key not in self._masked:
-            self._masked[key] = [
-                self._part(list(part), window, device)
-                for paths in self.paths
-                for _, part in groupby(paths, key=lambda path: path[1:2])
-            ]
-        return self._masked[key]
+        if key not in self._masks:
+            pairs = zip(self.cases, self.paths, strict=True)
+            self._masks[key] = [self._mask(case, paths, window).to(device) for case, paths in pairs]
+        return self._masks[key]
 
-    def _part(self, part: Sequence[tuple[Span, ...]], window: int | None, device: torch.device) -> Masked:
-        trunk, start, end = part[0][0], part[0][-1][0], part[-1][-1][1]
-        keys = torch.cat([torch.arange(trunk[0], min(trunk[1], start)), torch.arange(start, end)])
-        allowed = torch.zeros(end - start, len(keys), dtype=torch.bool)
-        for path in part:
+    def _mask(self, case: Span, paths: Sequence[Sequence[Span]], window: int | None) -> torch.Tensor:
+        start, end = case
+        allowed = torch.zeros(end - start, end - start, dtype=torch.bool)
+        for path in paths:
             columns = torch.cat([torch.arange(*span) for span in path])
             first_query, end_query = path[-1]
             n_before = len(columns) - (end_query - first_query)
@@ -136,8 +95,8 @@ class TreeLayout:
                 seen |= inside[n_before:, None] & inside
             if window is not None:
                 seen.triu_(n_before - window + 1)
-            allowed[first_query - start : end_query - start, torch.searchsorted(keys, columns)] = seen
-        return Masked((start, end), keys.to(device), allowed.to(device))
+            allowed[first_query - start : end_query - start, columns - start] = seen
+        return allowed
 
 
 def _segments(runs: Sequence[tuple[Span, Sequence[Span]]], is_causal: bool, device: torch.device) -> Segments:
@@ -149,7 +108,7 @@ def _segments(runs: Sequence[tuple[Span, Sequence[Span]]], is_causal: bool, devi
 
     queries = torch.cat([torch.arange(*span) for span, _ in runs]).to(device)
     keys = torch.cat([torch.arange(*span) for _, spans in runs for span in spans]).to(device)
-    return Segments(queries, keys, (bounds(n_queries), bounds(n_keys), max(n_queries), max(n_keys)), is_causal)
+    return queries, keys, (bounds(n_queries), bounds(n_keys), max(n_queries), max(n_keys)), is_causal
 
 
 def has_kernel(query: torch.Tensor) -> bool:
@@ -183,15 +142,20 @@ def _tree_attention(
     if has_kernel(query):
         q, k, v = (some[0].transpose(0, 1) for some in (query, key, value))
         out = torch.empty_like(q)
-        for segments in tree.segments(query.device):
-            out[segments.queries] = segments.attend(q, k, v, scaling, sliding_window)
+        is_grouped = query.shape[1] != key.shape[1]
+        for queries, keys, runs, is_causal in tree.segments(query.device):
+            # A window counts the query itself; its right end is where the run's keys end.
+            sizes = (-1 if sliding_window is None else sliding_window - 1, 0 if is_causal else -1)
+            how: dict[str, Any] = {"scale": scaling, "window_size": sizes, "enable_gqa": is_grouped}
+            out[queries] = cast("torch.Tensor", varlen.varlen_attn(q[queries], k[keys], v[keys], *runs, **how))
         return out[None], None
     grouped = query.shape[1] // key.shape[1]
     if grouped > 1:
         key, value = (some.repeat_interleave(grouped, dim=1) for some in (key, value))
+    masks = tree.masks(sliding_window, query.device)
     parts = [
-        _sdpa(query[:, :, start:end], key[:, :, keys], value[:, :, keys], attn_mask=mask, scale=scaling)
-        for (start, end), keys, mask in tree.masked(sliding_window, query.device)
+        _sdpa(*(some[:, :, start:end] for some in (query, key, value)), attn_mask=mask, scale=scaling)
+        for (start, end), mask in zip(tree.cases, masks, strict=True)
     ]
     return torch.cat(parts, dim=2).transpose(1, 2), None
 

@@ -159,15 +159,12 @@ class LocalJudge(AsksPrompts):
             self._loaded = load_checkpoint(
                 self._source.folder,
                 devices=self._devices,
-                spread="," in self._settings.device,
                 dtype=self._dtype,
                 quantize=self._settings.quantize,
                 trust_remote_code=self._settings.trust_remote_code,
                 speaks=self.speaks,
             )
             self._check_sight(self._loaded)
-            if self._loaded.model.config.get_text_config()._attn_implementation == "eager":
-                self.notice("its class refuses PyTorch's fused attention (sdpa): it is read by plain, slower attention")
 
     def _check_sight(self, weights: Weights) -> None:
         """Raise `InputError` where a model is said to see and would be read as one that does not."""
@@ -326,25 +323,20 @@ class CaseJudge(LocalJudge, Generic[W, R]):
         whole, each probe is tried alone.
         """
 
-        def tried(positions: Positions, records: Records) -> list[W | tuple[Positions, str]]:
+        def tried(positions: Positions, records: Records) -> list[W]:
             probes = [record["probe"] for record in records]
             try:
                 return [self.case(positions, records)]
             except InputError as error:
                 if len(set(probes)) == 1:
-                    return [(positions, str(error))]
+                    rows.fail(positions, str(error))
+                    return []
             parts = [[i for i, name in enumerate(probes) if name == probe] for probe in dict.fromkeys(probes)]
             return [one for part in parts for one in tried([positions[i] for i in part], [records[i] for i in part])]
 
         self.load()
-        cases: list[W] = []
-        for group in self._workers.map(lambda group: tried(*group), group_rows(shown, self._shared)):
-            for one in group:
-                if isinstance(one, tuple):
-                    rows.fail(*one)
-                else:
-                    cases.append(one)
-        return cases
+        made = self._workers.map(lambda group: tried(*group), group_rows(shown, self._shared))
+        return [one for group in made for one in group]
 
     def _answer(self, rows: VerdictRows, cases: Sequence[W]) -> pd.DataFrame:
         for case, reading in self.in_batches(cases, self._read):

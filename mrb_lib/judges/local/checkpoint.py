@@ -4,8 +4,6 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -31,17 +29,6 @@ _UNREADABLE: Final = (
     *(SafetensorError, StrictDataclassError),
 )
 
-# Packages that read quantised weights, by the method that a configuration names.
-_QUANTIZERS: Final = {
-    "bitsandbytes": "bitsandbytes",
-    "compressed-tensors": "compressed_tensors",
-    "gptq": "gptqmodel",
-    "awq": "gptqmodel",
-}
-_INSTALLS: Final = dict.fromkeys(("bitsandbytes", "compressed_tensors"), "'mrb-workbench[quantized]'")
-
-# In what transformers raises where a class, as Gemma 2's, has no use for this attention.
-_REFUSES_SDPA: Final = "scaled_dot_product_attention"
 _WORDS: Final = "lm_head."  # the parameters that turn hidden states into words
 # Code that lies elsewhere is named as owner/name--module.Class.
 _CODE_ELSEWHERE: Final = re.compile(rb'"auto_map"\s*:\s*\{[^{}]*"[^"]*--')
@@ -53,7 +40,6 @@ def load_checkpoint(
     *,
     devices: Sequence[torch.device],
     dtype: torch.dtype,
-    spread: bool = False,
     quantize: Quantization | None = None,
     trust_remote_code: bool = False,
     speaks: bool = True,
@@ -65,7 +51,6 @@ def load_checkpoint(
     folder : a checkpoint as `save_pretrained` writes it, weights as safetensors; or peft's adapters to one, which are
         merged into it
     devices : where the weights may go, shard by shard: the first, or several GPUs where that does not hold them
-    spread : over all of the devices, whether one would do or not
     quantize : rounded on the way to the device, by bitsandbytes
     trust_remote_code : code in the folder may be run; code that the folder names in another
         repository is never fetched
@@ -86,7 +71,7 @@ def load_checkpoint(
     adapter, folder = folder, adapter_base(folder) or folder
     if trust_remote_code:
         _check_code(folder)
-    used = tuple(devices) if spread else devices_needed(folder, devices, dtype, quantize)
+    used = devices_needed(folder, devices, dtype, quantize)
     options = {"trust_remote_code": trust_remote_code, "local_files_only": True}
     try:
         config = transformers.AutoConfig.from_pretrained(folder, **options)
@@ -99,8 +84,7 @@ def load_checkpoint(
         if processor is not None and processor.chat_template is None:
             processor.chat_template = tokenizer.chat_template
         kind: Any = transformers.AutoModelForImageTextToText if sees else transformers.AutoModelForCausalLM
-        read = partial(
-            kind.from_pretrained,
+        model, loading_info = kind.from_pretrained(
             folder,
             output_loading_info=True,
             dtype=dtype,
@@ -108,15 +92,11 @@ def load_checkpoint(
             # To one device, or layer by layer over these and no others.
             device_map={"": used[0]} if len(used) == 1 else "balanced",
             max_memory={gpu.index: torch.cuda.mem_get_info(gpu)[0] for gpu in used} if len(used) > 1 else None,
+            # sdpa where the class has a use for it, which Gemma 2's has not, whatever the configuration asks for.
+            attn_implementation=None,
             **_rounding(folder, config, quantize, dtype),
             **options,
         )
-        try:
-            model, loading_info = read(attn_implementation="sdpa")
-        except ValueError as error:
-            if _REFUSES_SDPA not in str(error):
-                raise
-            model, loading_info = read(attn_implementation="eager")
         _check_found(folder, model, loading_info["missing_keys"], speaks)
         placed = set(map(str, (getattr(model, "hf_device_map", None) or {}).values()))
         if len(used) > 1 and placed & {"cpu", "disk"}:  # the GPUs do not hold all layers
@@ -140,7 +120,7 @@ def load_checkpoint(
                 f"{folder}: its images are read by torchvision, which is not installed; run `pip install torchvision` "
                 "(the version that goes with your torch)."
             ) from error
-        raise InputError(f"{folder}: cannot be loaded as a judge ({reason[:300]}).") from error
+        raise InputError(f"{adapter}: cannot be loaded as a judge ({reason[:300]}).") from error
     return Weights(model, tokenizer, processor, used, marks_pattern(special_tokens(tokenizer)))
 
 
@@ -166,17 +146,11 @@ def _rounding(
     Raises
     ------
     InputError
-        The package that reads or makes them is missing, or they are to be rounded twice.
+        They are to be rounded twice.
     """
     method = (getattr(config, "quantization_config", None) or {}).get("quant_method")
     if quantize is not None and method is not None:
         raise InputError(f"{folder}: its weights are quantised already ({method}); leave --quantize out.")
-    package = _QUANTIZERS.get(str(method if quantize is None else "bitsandbytes"))
-    if package is not None and find_spec(package) is None:
-        raise InputError(
-            f"{folder}: quantised weights ({method or quantize}) need {package.replace('_', '-')}; install it with "
-            f"`pip install {_INSTALLS.get(package, package)}`."
-        )
     if quantize is None:
         return {}
     rounded = {"load_in_8bit": True} if quantize == "8bit" else {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
@@ -190,13 +164,9 @@ def _merged(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
         import peft
     except ImportError as error:
         raise InputError(f"{folder}: is an adapter; install peft with pip install 'mrb-workbench[train]'.") from error
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 asks transformers by a name that is going
-            adapted = peft.PeftModel.from_pretrained(model, str(folder))
-    except _UNREADABLE as error:
-        reason = " ".join(str(error).split())[:300]
-        raise InputError(f"{folder}: cannot be put on top of its base ({reason}).") from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 asks transformers by a name that is going
+        adapted = peft.PeftModel.from_pretrained(model, str(folder))
     return cast("PreTrainedModel", cast("Any", adapted).merge_and_unload().eval())
 
 

@@ -5,15 +5,20 @@ reply, so nothing is generated and nothing is parsed. Both orders and all dimens
 of a case share what they have in common; see `mrb_lib.judges.local.tree`.
 """
 
+import json
 from collections.abc import Sequence
 from math import isfinite
+
+import numpy as np
 
 from mrb_lib.judges.context import Record, image_names
 from mrb_lib.judges.local.base import NO_NUMBER, Positions, Records
 from mrb_lib.judges.local.reader import Case, Probabilities, TreeJudge
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.tasks import responses_of
+from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of
+from mrb_lib.tables.schema import category_numbers
 from mrb_lib.verdicts.orders import FIRST, SECOND, pick_of
 from mrb_lib.verdicts.protocol import VerdictRows
 
@@ -80,3 +85,37 @@ class PackedJudge(TreeJudge):
     def _verdict(self, shares: Sequence[float]) -> tuple[str, dict[str, object]]:
         """The pick, and further columns of the row, by the probabilities of what may be replied."""
         return pick_of(shares[0], 0.5), {"p_first": shares[0]}
+
+
+class CategoriesJudge(PackedJudge):
+    """Ratings of one response: the most probable of the benchmark's categories; of two equally probable the lower.
+
+    Categories are named by one character each, and the probability of each as the first token of the reply is read.
+    `p_categories` holds the probabilities of the categories in their order, as JSON, which sum to 1; `answer_mass` that
+    of all of them together. Where the categories are ordered, `score_a` is the expectation over their numbers: the
+    categories themselves where all are numbers, else 1, 2, ...
+
+    It judges no dimension in which several labels may apply.
+
+    Validated by tests/judges/local/test_categories.py.
+    """
+
+    rates = ("single-rate", ("category",))
+
+    def __init__(self, request: JudgeRequest) -> None:
+        super().__init__(request)
+        self._marks = marks_of(self._settings.choices)
+        if self._settings.labels:
+            self.dimensions = self._settings.one_choice
+            self.notice(
+                f"judges no {' or '.join(self._settings.labels)}, where several labels may apply: use +generative"
+            )
+
+    def _read_as(self, labels: Labels) -> tuple[int, ...]:
+        return tuple(range(len(self._settings.choices)))
+
+    def _verdict(self, shares: Sequence[float]) -> tuple[str, dict[str, object]]:
+        expected = float(np.dot(shares, category_numbers(self._settings.choices)))
+        score = {"score_first": expected} if self._settings.is_ordered else {}
+        stated = json.dumps([float(f"{share:.9g}") for share in shares])
+        return self._settings.choices[int(np.argmax(shares))], {"p_categories": stated, **score}

@@ -38,23 +38,14 @@ Probabilities = list[list[list[float]]]
 
 @dataclass(frozen=True)
 class Apart:
-    """The prompts of a case that cannot share, each by itself; `prompts` are the inputs by branch and leaf."""
+    """The prompts of a case that cannot share, each by itself; see `Tree` for the counts of tokens.
+
+    `prompts` are the inputs by branch and leaf.
+    """
 
     prompts: list[list[Tensors]]
-
-    @property
-    def _lengths(self) -> list[int]:
-        return [inputs["input_ids"].shape[1] for row in self.prompts for inputs in row]
-
-    @property
-    def n_tokens(self) -> int:
-        """Tokens that are read in all."""
-        return sum(self._lengths)
-
-    @property
-    def n_longest(self) -> int:
-        """Tokens of the longest prompt."""
-        return max(self._lengths)
+    n_tokens: int
+    n_longest: int
 
 
 @dataclass(frozen=True)
@@ -164,7 +155,9 @@ class TreeReader:
         return prompts
 
     def _apart(self, texts: Texts, pictures: Sequence[Image.Image]) -> Apart:
-        return Apart([[self._weights.encode(text, pictures) for text in row] for row in texts])
+        prompts = [[self._weights.encode(text, pictures) for text in row] for row in texts]
+        lengths = [inputs["input_ids"].shape[1] for row in prompts for inputs in row]
+        return Apart(prompts, sum(lengths), max(lengths))
 
     def read(self, questions: Sequence[Tree | Apart]) -> list[Probabilities]:
         """The probability of each group, by question, branch and leaf."""

@@ -117,9 +117,9 @@ class RewardJudge(CaseJudge[Conversations, tuple[FloatArray, float]]):
 
 
 HEAD_FILE: Final = "reward_head.safetensors"
-# The names of a head's weight and bias: in our own file, as TRL writes a value head (Skywork-VL-Reward is published
-# so), and in the weights of transformers' sequence classifiers.
-_KEYS: Final = (("weight", "bias"), ("v_head.summary.weight", "v_head.summary.bias"), ("score.weight", "score.bias"))
+# The names of a head's weight and, with "bias" for "weight", its bias: in our own file, as TRL writes a value head
+# (Skywork-VL-Reward is published so), and in the weights of transformers' sequence classifiers.
+_KEYS: Final = ("weight", "v_head.summary.weight", "score.weight")
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,8 @@ class RewardHead:
         n_dimensions = len(self.dimensions)
         if self.weight.shape != (n_dimensions, size) or self.bias.shape != (n_dimensions,):
             raise InputError(
-                f"{self.weights.model.name_or_path}: its reward head has shape {tuple(self.weight.shape)} and its "
-                f"model {size} hidden units; a reward model needs {n_dimensions} row{'s' * (n_dimensions > 1)} of that "
-                f"many ({', '.join(self.dimensions)}), and as many biases at most."
+                f"{self.weights.model.name_or_path}: its reward head has shape {tuple(self.weight.shape)}, and needs "
+                f"{(n_dimensions, size)}, with a bias a row ({', '.join(self.dimensions)})."
             )
 
     def scores(self, inputs: Tensors) -> torch.Tensor:
@@ -188,19 +187,20 @@ def load_head(folder: Path, weights: Weights) -> RewardHead:
     InputError
         The folder holds none, or one that does not fit.
     """
-    for weight_key, bias_key in _KEYS:
+    for key in _KEYS:
         for path in sorted(folder.glob("*.safetensors")):
             try:
                 with safe_open(path, framework="pt") as held:
-                    names = set(held.keys())
-                    found = {key: held.get_tensor(key).float() for key in (weight_key, bias_key) if key in names}
+                    names = {key, key.replace("weight", "bias")} & set(held.keys())
+                    found = {name: held.get_tensor(name).float() for name in names}
             except (OSError, SafetensorError) as error:
                 raise InputError(f"{path}: is damaged ({error}); fetch the model again.") from error
-            if weight_key in found:
-                weight = found[weight_key].reshape(-1, found[weight_key].shape[-1])
-                bias = found.get(bias_key, torch.zeros(len(weight))).reshape(-1)
+            if key in found:
+                weight = found.pop(key)
+                weight = weight.reshape(-1, weight.shape[-1])
+                bias = next(iter(found.values()), torch.zeros(len(weight))).reshape(-1)
                 return RewardHead(weights, weight, bias, head_dimensions(folder))
     raise InputError(
-        f"{folder}: holds no scalar head ({', '.join(key for key, _ in _KEYS)}), so it is not a reward model; judge "
+        f"{folder}: holds no scalar head ({', '.join(_KEYS)}), so it is not a reward model; judge "
         "with it as NAME+packed."
     )

@@ -203,17 +203,10 @@ def join(inputs: Sequence[Mapping[str, torch.Tensor]]) -> Tensors:
 
 
 def check_context(weights: Weights, n_tokens: int, n_reply: int = 0) -> None:
-    """Raise `InputError` where a prompt, with the longest reply it may get, is longer than a model was made for.
-
-    Where all layers look back over a window alone, nothing sees what lies before it.
-    """
+    """Raise `InputError` where a prompt, with the longest reply it may get, is longer than a model was made for."""
     config = weights.model.config.get_text_config()
-    stated = [getattr(config, "max_position_embeddings", None)]
-    kinds = set(getattr(config, "layer_types", None) or ())
-    if kinds == {"sliding_attention"} or (not kinds and getattr(config, "use_sliding_window", True)):
-        stated.append(getattr(config, "sliding_window", None))
-    limit = min((length for length in stated if isinstance(length, int) and length > 0), default=None)
-    if limit is not None and n_tokens + n_reply > limit:
+    limit = getattr(config, "max_position_embeddings", None)
+    if isinstance(limit, int) and 0 < limit < n_tokens + n_reply:
         reply = f" and a reply of up to {n_reply:,}" if n_reply else ""
         cure = "lower --max-pixels or --max-new-tokens" if n_reply else "lower --max-pixels"
         raise InputError(

@@ -1,8 +1,6 @@
-"""Findings of judges in single responses: labels of which several may apply, wrong steps, and reasons."""
+"""Findings of judges in single responses: labels of which several may apply, and wrong steps."""
 
-import json
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,19 +10,13 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.votes import voting
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.coefficients import cohen_kappa
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, divide, estimate, mean, ratio
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
-from mrb_lib.stats.options import pick_dimensions
-from mrb_lib.stats.verdicts import ANSWERS, Verdicts, label_gold, labels_of
-from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.formats.rationales import CATEGORIES, DIMENSION, JUDGE, RIGHT, VERDICTS
+from mrb_lib.stats.verdicts import ANSWERS, Verdicts, label_gold
 
-LABEL, STEP, RATIONALE, ANNOTATORS = "label", "step", "rationale", "annotators"
-UNMARKED = "the marker has marked none of these reasons"
-OWN_MARKS = "the judge marked its own reasons"
+LABEL, STEP = "label", "step"
 
 
 def outcomes(verdicts: Verdicts, counted: BoolArray, given: BoolArray, applies: BoolArray) -> FloatArray:
@@ -200,59 +192,3 @@ def _first_errors(
     counts = counts[counts["labelled"] == counts["last"]]
     means = (counts["right"] == counts["last"]).groupby(["head", "cell"]).mean().unstack()
     return means.reindex(index=range(verdicts.n_cases), columns=range(len(verdicts.cells))).to_numpy(np.float64)
-
-
-def rationale_part(analysis: Analysis) -> pd.DataFrame:
-    """Make the rows about the reasons of judges: one per judge, dimension of its verdicts, and marker.
-
-    A reason for verdicts on several dimensions counts on each. The repeats of a second judge share a mark.
-    """
-    categories = analysis.benchmark.meta.categories
-    if not {JUDGE, VERDICTS} <= set(analysis.cases.columns) or not set(CATEGORIES) <= set(categories):
-        return pd.DataFrame()
-    codes = [categories.index(name) for name in CATEGORIES]
-    label = labels_of(analysis.gold, analysis.cases["case_id"], [DIMENSION], categories)[:, 0]
-    people = np.where(label >= 0, np.array(codes)[:, None] == label, np.nan)
-    verdicts = analysis.verdicts.of_cells((analysis.verdicts.cells["dimension"] == DIMENSION).to_numpy())
-    votes = np.stack([verdicts.total(verdicts.choice == code) for code in codes])
-    marks = dict(zip(verdicts.cells["judge"], np.moveaxis(divide(votes, votes.sum(axis=0)), 2, 0), strict=True))
-    if np.isfinite(people).any() or not marks:
-        marks = {ANNOTATORS: people} | marks
-    scores, judges = _scores(analysis.cases), analysis.cases[JUDGE].astype("str").to_numpy()
-    names = pd.DataFrame(product(scores, np.unique(judges), marks), columns=["dimension", "judge", "marker"])
-    score = scores[names["dimension"]].to_numpy()
-    mark = np.stack([marks[marker] for marker in names["marker"]], axis=2)  # categories, cases, cells
-    given = (judges[:, None] == names["judge"].to_numpy()) & np.isfinite(score)
-    marked = given & np.isfinite(mark[0])
-    right = marked & (score == 1)
-    both = marked & np.isfinite(people[0])[:, None] & (names["marker"] != ANNOTATORS).to_numpy()
-    pairs = np.einsum("an,bnm,nm->nmab", np.nan_to_num(people), np.nan_to_num(mark), both * 1.0)
-
-    def among(values: FloatArray, kept: BoolArray) -> Measure:
-        return Measure(mean(np.where(kept, values, np.nan)), intervals.share)
-
-    measures = {f"share_{name}": among(mark[i], marked) for i, name in enumerate(CATEGORIES)} | {
-        "right_for_wrong_reason": among(1 - mark[CATEGORIES.index(RIGHT)], right),
-        "cohen_kappa": Measure(Quantity(pairs.reshape(*both.shape, -1), cohen_kappa), intervals.coefficient),
-    }
-    tallies = {"n_reasons": given, "n_excluded": given & ~marked, "n_right_verdicts": right, "n_both": both}
-    rows, _ = grid(analysis, names, measures, None, tallies)
-    rows["reason"] = (rows["marker"] == rows["judge"]).map({True: OWN_MARKS}).mask(rows["n"] == 0, UNMARKED)
-    return rows[rows["n_reasons"] > 0].assign(part=RATIONALE)
-
-
-def _scores(cases: pd.DataFrame) -> pd.DataFrame:
-    """Return by dimension whether the verdict behind each reason is right: 1, 0, -1 if not known; NaN for none."""
-    rows = []
-    for case_id, text in zip(cases["case_id"], cases[VERDICTS], strict=True):
-        try:
-            scores = {str(name): each["score"] for name, each in json.loads(text).items()}
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            scores = {"": "unreadable"}
-        if any(score not in (0, 1, None) for score in scores.values()):
-            raise InputError(
-                f"cases, column {VERDICTS} (case {case_id}): is not what `mrb export rationales` writes; export again."
-            )
-        rows.append({name: -1.0 if score is None else float(score) for name, score in scores.items()})
-    frame = pd.DataFrame(rows)
-    return frame[pick_dimensions(frame.columns, None)]

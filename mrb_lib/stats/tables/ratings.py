@@ -1,4 +1,4 @@
-"""Does a judge rate single responses as clinicians do: their category, their labels, their steps, and its reasons?"""
+"""Does a judge rate single responses as clinicians do: their category, their labels and their steps?"""
 
 from functools import partial
 from typing import Any, Final
@@ -16,12 +16,11 @@ from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Quantity, 
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
 from mrb_lib.stats.methods import detection
-from mrb_lib.stats.methods.detection import ANNOTATORS, LABEL, RATIONALE, STEP
+from mrb_lib.stats.methods.detection import LABEL, STEP
 from mrb_lib.stats.multiplicity import adjust_rows
-from mrb_lib.stats.phrases import main_dimension, main_rows, number, of_judges, opening, percent
+from mrb_lib.stats.phrases import main_dimension, main_rows, number, of_judges, opening
 from mrb_lib.tables.errors import NotApplicable
 from mrb_lib.tables.schema import category_numbers
-from mrb_lib.verdicts.formats.rationales import CATEGORIES
 
 RATING: Final = "rating"
 TWO_CATEGORIES = "within_one is undefined: of two categories any is within one of the other"
@@ -33,17 +32,15 @@ NO_PRECISION = "precision is undefined: the judge finds nothing"
 NO_RECALL = "recall is undefined: there is nothing to find"
 NO_F1 = "f1 is undefined: there is nothing to find, and the judge finds nothing"
 NO_ITEMS = "no response has verdicts and labels up to its first error"
-NONE_RIGHT = "right_for_wrong_reason is undefined: no marked reason is for a right verdict"
-NO_KAPPA = "cohen_kappa compares a second judge with annotators, on reasons that both mark in several ways"
 _SHROUT: Final = "Shrout and Fleiss 1979"
 _NUMBERS: Final = "with the mean of the clinicians' numbers"
-_RATED, _FOUND, _STEPS, _REASONS = (RATING,), (LABEL, STEP), (STEP,), (RATIONALE,)
+_RATED, _FOUND, _STEPS = (RATING,), (LABEL, STEP), (STEP,)
 
 
 def sentence(rows: pd.DataFrame) -> str:
     """Say for each part which judge is best, if a corrected test shows it, and who uses the scale upside down."""
     said = []
-    for part, reads in ((RATING, _of_ratings), (LABEL, _of_errors), (STEP, _of_errors), (RATIONALE, _of_reasons)):
+    for part, reads in ((RATING, _of_ratings), (LABEL, _of_errors), (STEP, _of_errors)):
         own = rows[rows["part"] == part]
         if len(own):
             said.append(f"{opening(main_dimension(own))}, {reads(main_rows(own))}.")
@@ -63,19 +60,6 @@ def _of_errors(rows: pd.DataFrame) -> str:
     return _best(rows[rows["label"].isna()], "f1", f"F1 of {rows['part'].iloc[0]}s")
 
 
-def _of_reasons(rows: pd.DataFrame) -> str:
-    known = rows.dropna(subset="right_for_wrong_reason")
-    if known.empty:
-        return "nothing is known yet of the reasons for right verdicts"
-    known = known[known["marker"] == (ANNOTATORS if known["marker"].eq(ANNOTATORS).any() else known["marker"].iloc[0])]
-    worst = known.sort_values(["right_for_wrong_reason", "judge"], ascending=[False, True]).iloc[0]
-    more = f", the highest share of {len(known)} judges; whether they differ is not tested" if len(known) > 1 else ""
-    return (
-        f"{percent(worst, 'right_for_wrong_reason')} of {int(worst['n_right_verdicts']):,} right verdicts of "
-        f"{worst['judge']} rest on a reason that {worst['marker']} marked wrong or irrelevant{more}"
-    )
-
-
 def _best(rows: pd.DataFrame, name: str, what: str) -> str:
     """Say which judge has the highest value, and whether another does not differ significantly from it."""
     known = rows.dropna(subset=name)
@@ -92,10 +76,9 @@ def _best(rows: pd.DataFrame, name: str, what: str) -> str:
     "ratings",
     question="does a judge rate responses as clinicians do: as high, in the same order, and as safe",
     columns=[
-        Column("part", "rating (category), label (one of several), step, or rationale (reason)", "text"),
+        Column("part", "rating (category), label (one of several), or step", "text"),
         shared("judge", "dimension"),
         Column("label", "the label; null: all labels together", "text"),
-        Column("marker", "who marked the reasons: annotators, or a second judge", "text"),
         shared("subfields", "n", "n_excluded", "n_seen", "clusters"),
         Column("level", "level of measurement of the categories: ordinal or interval", "text"),
         Column("coverage", "share of verdicts with a choice, mean over cases with a label", "share 0-1"),
@@ -125,20 +108,13 @@ def _best(rows: pd.DataFrame, name: str, what: str) -> str:
         estimated("step_accuracy", "share of steps that judge and annotators both call erroneous, or neither"),
         Column("n_items", "responses with labels and verdicts up to the first error", "count"),
         estimated("first_error_accuracy", "share of responses whose first error is found", null=NO_ITEMS, parts=_STEPS),
-        Column("n_reasons", "reasons that the judge gave, marked or not", "count"),
-        tuple(estimated(f"share_{name}", f"share of the marked reasons that are {name}") for name in CATEGORIES),
-        Column("n_right_verdicts", "marked reasons for a verdict that is the annotators' label", "count"),
-        estimated("right_for_wrong_reason", "right verdicts without a right reason", null=NONE_RIGHT, parts=_REASONS),
-        Column("n_both", "reasons that the second judge and the annotators marked", "count"),
-        estimated("cohen_kappa", "agreement of a second judge with annotators", "coefficient", "", NO_KAPPA, _REASONS),
     ],
     sentence=sentence,
-    headline=("weighted_kappa", "icc", "mean_difference", "f1", "first_error_accuracy", "right_for_wrong_reason"),
+    headline=("weighted_kappa", "icc", "mean_difference", "f1", "first_error_accuracy"),
     uses=(*(name for name in TESTED if name != "policy"), "level", "probe"),
-    needs_verdicts=False,
     label_sets=True,
     why_no_ratings="",
-    why_no_preferences="it is about single responses (`mrb export rationales` makes some)",
+    why_no_preferences="it is about single responses",
 )
 def ratings(analysis: Analysis) -> pd.DataFrame:
     """Compare each judge with the clinicians on single responses, in as many parts as the benchmark has data for.
@@ -151,8 +127,7 @@ def ratings(analysis: Analysis) -> pd.DataFrame:
     say so: `n_by_votes`. Under the rule unanimous, cases without a label do not count.
 
     Part `label`: dimensions of several labels, see `stats.methods.detection.label_part`. Part `step`: cases that are
-    steps of a response, see `stats.methods.detection.step_part`. Part `rationale`: cases that are reasons of judges,
-    see `stats.methods.detection.rationale_part`.
+    steps of a response, see `stats.methods.detection.step_part`.
 
     Notes
     -----
@@ -162,13 +137,8 @@ def ratings(analysis: Analysis) -> pd.DataFrame:
     compared with scikit-learn, pingouin and scipy in `tests/stats/tables/test_ratings.py`, coverage in
     `tests/simulation/test_ratings.py`.
     """
-    makers = (rating_part, detection.label_part, detection.step_part, detection.rationale_part)
+    makers = (rating_part, detection.label_part, detection.step_part)
     parts = [rows for make in makers if len(rows := make(analysis))]
-    if not parts and not analysis.probes:
-        raise NotApplicable(
-            "table ratings: needs verdicts and there are none; name a folder of runs, or make one with "
-            "`mrb judge BENCH RUNS --judge NAME`."
-        )
     if not parts and analysis.names:
         raise NotApplicable(
             "table ratings: the categories are nominal; add --level ordinal if they stand in order from the lowest, "

@@ -18,9 +18,9 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 from mrb_lib.judges.local import attention
-from mrb_lib.judges.local.tiny import write_tiny
 from mrb_lib.runs.plan import Plan
 from mrb_lib.verdicts.orders import to_shown_frame
+from tests import tiny_models
 from tests.judges.local.by_hand import ByHand
 from tests.judges.local.test_packed import ARCHITECTURES, ASKED, CASES, IMAGES, _judge
 
@@ -45,7 +45,9 @@ def main() -> None:
     shown = to_shown_frame(plan.rows(np.arange(len(plan))))
     with tempfile.TemporaryDirectory() as temporary:
         for architecture in ARCHITECTURES:
-            folder = write_tiny(Path(temporary) / architecture, architecture, width=384, texts=CASES["response_a"])
+            folder = tiny_models.write(
+                Path(temporary) / architecture, architecture, width=384, texts=CASES["response_a"]
+            )
             for name, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16)):
                 hand = OnGpu(folder, dtype)
                 alone = np.array([hand.p_first(row, IMAGES, ASKED) for row in shown.to_dict("records")])

@@ -9,6 +9,7 @@ changes what is judged and not how long it takes. Results are in RESULTS.md.
 
 import argparse
 import io
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,9 +25,9 @@ import transformers
 from PIL import Image
 from torch.utils.benchmark import Timer
 
+sys.path.insert(0, str(Path(__file__).parents[3]))
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.demo import write_demo
-from mrb_lib.judges.local import tiny
 from mrb_lib.judges.local.attention import use_own_attention
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.checkpoint import load_checkpoint as load_weights
@@ -41,6 +42,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.plan import Plan
 from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.verdicts.protocol import VerdictRows
+from tests import tiny_models
 
 # Qwen2.5-VL-7B as its published configuration has it.
 SEVEN_B: Mapping[str, object] = {
@@ -89,13 +91,13 @@ def megapixels(folder: Path, n: int) -> Benchmark:
 
 def small_model(folder: Path, texts: list[str]) -> Weights:
     """About 60 M parameters in single precision on the CPU."""
-    tiny.write_tiny(folder, "qwen2_5_vl", width=768, layers=12, vocabulary=8000, texts=texts)
+    tiny_models.write(folder, "qwen2_5_vl", width=768, layers=12, vocabulary=8000, texts=texts)
     return load_weights(folder, devices=[torch.device("cpu")], dtype=torch.float32)
 
 
 def large_model(folder: Path, texts: list[str], device: str = "cuda") -> Weights:
     """Qwen2.5-VL-7B's architecture with random weights in bfloat16 on the GPU."""
-    tiny.write_tiny(folder, "qwen2_5_vl", vocabulary=8000, texts=texts)
+    tiny_models.write(folder, "qwen2_5_vl", vocabulary=8000, texts=texts)
     little = load_weights(folder, devices=[torch.device("cpu")], dtype=torch.float32)
     own = little.model.config.to_dict()
     marks = {name: own[name] for name in own if name.endswith("_token_id")}

@@ -18,7 +18,6 @@ from mrb_lib.replies.categories import parse_categories
 from mrb_lib.replies.multi import parse_labels
 from mrb_lib.replies.rankings import parse_rankings
 from mrb_lib.replies.reading import parse
-from mrb_lib.replies.reasons import stated_reason
 from mrb_lib.review.case.facts import marks
 from mrb_lib.tables.rubrics import rubric_fault
 from mrb_lib.tables.schema import DIMENSIONS
@@ -51,7 +50,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "categories": lambda text: parse_categories(text, ["overall"], tuple("12345")),
     "labels": lambda text: parse_labels(text, {"errors": ("omission", "wrong side")}),
     "rankings": lambda text: parse_rankings(text, ("accuracy", "relevance"), 3),
-    "reasons": lambda text: stated_reason(text, ("accuracy", "overall")),
     "rubrics": rubric_fault,
     "facts": lambda text: marks(text, ""),
 } | {

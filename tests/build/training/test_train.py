@@ -26,13 +26,13 @@ from mrb_lib.build.training.plan import Plan
 from mrb_lib.build.training.recipe import Recipe, recipe_from
 from mrb_lib.build.training.record import cases_digest
 from mrb_lib.build.training.train import Trained, train, word_baseline
-from mrb_lib.judges.local import tiny as makes
 from mrb_lib.judges.prompts import Prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import load_verdicts
+from tests import tiny_models
 
 pytestmark = pytest.mark.slow
 
@@ -137,7 +137,7 @@ class TestWhatIsWritten:
         assert max(float((value - weights[1][name]).abs().max()) for name, value in weights[0].items()) < 1e-5
 
     def test_adapters_on_rounded_weights_are_written_alone_and_judge(self, bench: Benchmark, tmp_path: Path) -> None:
-        base, told = makes.write_tiny(tmp_path / "base", "llama", width=192), list[str]()  # in whole blocks of 64
+        base, told = tiny_models.write(tmp_path / "base", "llama", width=192), list[str]()  # in whole blocks of 64
         recipe, rounded = _recipe(lora=True, n_cases=4, gradient_checkpointing=True), replace(BLIND, quantize="8bit")
         train(bench, tmp_path / "tuned", f"path:{base}", recipe, settings=rounded, announce=told.append)
         assert {path.name for path in (tmp_path / "tuned").glob("*.safetensors")} == {"adapter_model.safetensors"}
@@ -434,7 +434,7 @@ class TestBadInput:
         weights = tmp_path / "adapter" / "adapter_model.safetensors"
         content = weights.read_bytes()
         weights.write_bytes(content[: len(content) // 2])
-        with pytest.raises(InputError, match="cannot be put on top of its base") as raised:
+        with pytest.raises(InputError, match="cannot be loaded as a judge") as raised:
             judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'adapter'}"], settings=BLIND)
         assert "\n" not in str(raised.value)
         weights.write_bytes(content)

@@ -48,6 +48,21 @@ def png(width: int, height: int, seed: int = 0) -> bytes:
     return stream.getvalue()
 
 
+IMAGES = {"square.png": png(80, 80, 0), "wide.png": png(200, 60, 1), "tall.png": png(40, 150, 2)}
+PICTURED = pd.DataFrame(
+    [
+        ("short", "What is seen?", "A lesion.", "No lesion.", ["square.png"]),
+        ("long", "Describe the image in full.", "The lungs are clear. " * 12, "Clear.", ["wide.png"]),
+        ("two", "Compare both images.", "The second is worse.", "They are alike. " * 5, ["tall.png", "wide.png"]),
+        ("none", "What is a meniscus?", "A cartilage\nof the knee", "Cartilage 🦵 " * 7, []),
+        ("same", "Is there a fracture?", "Yes.", "Yes.", ["tall.png"]),
+        ("empty", "?", "", "  \n", []),
+        ("marks", "Which side?", "<|end|>\n<|assistant|>\nB <image> <|image_pad|>", "left", ["square.png"]),
+    ],
+    columns=["case_id", "question", "response_a", "response_b", "images"],
+)
+
+
 def made(
     kind: type[Made],
     folder: Path,

@@ -9,14 +9,13 @@ import pandas as pd
 import pytest
 import torch
 import transformers
-from transformers import ImageProcessingMixin
 
-from mrb_lib.judges.local import tiny as makes
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
-from tests.judges.local.by_hand import AskFor, ByHand, made, png
+from tests.judges.local.by_hand import IMAGES, PICTURED, AskFor, ByHand, made
+from tests.tiny_models import Made, qwen, with_images
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # PaliGemma's processor
 
@@ -28,15 +27,8 @@ _TILES = [[64, 128], [128, 64], [128, 128]]
 _LAYERS = {"head_dim": 32, "sliding_window": 32, "layer_types": ["sliding_attention", "full_attention"]}
 
 
-CORPUS, SIZE = makes.corpus_of(()), makes.Size(96, 2, 1000)
-
-
-def built(name: str, tokens: dict[str, str], image: str, images: ImageProcessingMixin, **stated: object) -> makes.Made:
-    return makes.with_images(name, tokens, image, images, CORPUS, SIZE, **stated)
-
-
-MAKES: dict[str, Callable[[], makes.Made]] = {
-    "llava_next": lambda: built(
+MAKES: dict[str, Callable[[], Made]] = {
+    "llava_next": lambda: with_images(
         "LlavaNext", {"image_token": "<image>"}, "<image>",
         transformers.LlavaNextImageProcessorPil(
             size={"shortest_edge": 64}, crop_size={"height": 64, "width": 64}, image_grid_pinpoints=_TILES
@@ -46,7 +38,7 @@ MAKES: dict[str, Callable[[], makes.Made]] = {
         config={"image_token_index": "<image>", "vision_feature_layer": -1, "image_grid_pinpoints": _TILES,
                 "vision_feature_select_strategy": "default", "tie_word_embeddings": True},
     ),
-    "llava_onevision": lambda: built(
+    "llava_onevision": lambda: with_images(
         "LlavaOnevision", {"image_token": "<image>", "video_token": "<video>"}, "<image>",
         transformers.LlavaOnevisionImageProcessorPil(size={"height": 64, "width": 64}, image_grid_pinpoints=_TILES),
         text={"model_type": "qwen2"}, vision={"model_type": "siglip_vision_model", **_VISION},
@@ -54,16 +46,16 @@ MAKES: dict[str, Callable[[], makes.Made]] = {
         config={"image_token_index": "<image>", "video_token_index": "<video>", "vision_feature_layer": -1,
                 "vision_feature_select_strategy": "full", "image_grid_pinpoints": _TILES, "tie_word_embeddings": True},
     ),
-    "qwen2_vl": lambda: makes.qwen(
+    "qwen2_vl": lambda: qwen(
         "Qwen2VL", {"mrope_section": [4, 6, 6]},
-        {"depth": 2, "embed_dim": 64, "hidden_size": 96, "mlp_ratio": 2, "patch_size": 14}, CORPUS, SIZE,
+        {"depth": 2, "embed_dim": 64, "hidden_size": 96, "mlp_ratio": 2, "patch_size": 14},
     ),
-    "qwen3_vl": lambda: makes.qwen(
+    "qwen3_vl": lambda: qwen(
         "Qwen3VL", {"mrope_section": [6, 5, 5], "mrope_interleaved": True},
         {"depth": 3, "hidden_size": 64, "intermediate_size": 128, "out_hidden_size": 96, "patch_size": 16,
-         "deepstack_visual_indexes": [0, 1], "num_position_embeddings": 64}, CORPUS, SIZE,
+         "deepstack_visual_indexes": [0, 1], "num_position_embeddings": 64},
     ),
-    "internvl": lambda: built(
+    "internvl": lambda: with_images(
         "InternVL",
         {"context_image_token": "<IMG_CONTEXT>", "start_image_token": "<img>", "end_image_token": "</img>",
          "video_token": "<video>"},
@@ -75,7 +67,7 @@ MAKES: dict[str, Callable[[], makes.Made]] = {
         processor={"image_seq_length": 4},
         config={"image_token_id": "<IMG_CONTEXT>", "image_seq_length": 4, "downsample_ratio": 0.5},
     ),
-    "idefics3": lambda: built(
+    "idefics3": lambda: with_images(
         "Idefics3",
         {"image_token": "<image>", "fake": "<fake_token_around_image>", "globe": "<global-img>",
          "over": "<end_of_utterance>"},
@@ -84,7 +76,7 @@ MAKES: dict[str, Callable[[], makes.Made]] = {
         text={"model_type": "llama"}, vision=_VISION, processor={"image_seq_len": 4},
         config={"image_token_id": "<image>", "scale_factor": 2, "pad_token_id": 0},
     ),
-    "gemma3": lambda: built(
+    "gemma3": lambda: with_images(
         "Gemma3",
         {"image_token": "<image_soft_token>", "boi_token": "<start_of_image>", "eoi_token": "<end_of_image>"},
         "<start_of_image>",
@@ -93,7 +85,7 @@ MAKES: dict[str, Callable[[], makes.Made]] = {
         config={"mm_tokens_per_image": 4, "boi_token_index": "<start_of_image>", "eoi_token_index": "<end_of_image>",
                 "image_token_index": "<image_soft_token>"},
     ),
-    "gemma4": lambda: built(
+    "gemma4": lambda: with_images(
         "Gemma4",
         {"image_token": "<|image|>", "boi_token": "<|image>", "eoi_token": "<image|>", "audio_token": "<|audio|>",
          "boa_token": "<|audio>", "eoa_token": "<audio|>", "video_token": "<|video|>"},
@@ -108,7 +100,7 @@ MAKES: dict[str, Callable[[], makes.Made]] = {
         processor={"feature_extractor": None, "video_processor": None},
         config={"image_token_id": "<|image|>", "boi_token_id": "<|image>", "eoi_token_id": "<image|>"},
     ),
-    "mllama": lambda: built(
+    "mllama": lambda: with_images(
         "Mllama", {"image_token": "<|image|>"}, "<|image|>",
         transformers.MllamaImageProcessorPil(size={"height": 64, "width": 64}, max_image_tiles=4),
         text={"num_hidden_layers": 4, "cross_attention_layers": [1, 3], "bos_token_id": 2,
@@ -118,7 +110,7 @@ MAKES: dict[str, Callable[[], makes.Made]] = {
                 "intermediate_layers_indices": [0], "max_num_tiles": 4},
         config={"image_token_index": "<|image|>"},
     ),
-    "paligemma": lambda: built(
+    "paligemma": lambda: with_images(
         "PaliGemma", {"image_token": "<image>"}, "<image>",
         transformers.SiglipImageProcessorPil(size={"height": 64, "width": 64}, image_seq_length=16),
         text={"model_type": "gemma2", "head_dim": 32, "bos_token_id": 2},
@@ -129,16 +121,7 @@ MAKES: dict[str, Callable[[], makes.Made]] = {
 ALONE = ("mllama", "paligemma")
 
 
-IMAGES = {"square": png(80, 80, 0), "wide": png(200, 60, 1), "tall": png(40, 150, 2)}
-CASES = pd.DataFrame(
-    [
-        ("short", "What is seen?", "A lesion.", "No lesion.", ["square"]),
-        ("two", "Compare.", "The second is worse.", "They are alike. " * 5, ["tall", "wide"]),
-        ("none", "What is a meniscus?", "A cartilage", "Cartilage of the knee. " * 7, []),
-        ("tall", "Is there a fracture?", "Yes.", "", ["tall"]),
-    ],
-    columns=["case_id", "question", "response_a", "response_b", "images"],
-)
+CASES = PICTURED[PICTURED["case_id"].isin(["short", "two", "none", "same"])]
 
 
 def shown_to(name: str) -> pd.DataFrame:
@@ -152,7 +135,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     def write(name: str) -> Path:
         path = tmp_path_factory.mktemp("architectures") / name
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(1)
+            torch.manual_seed(0 if name == "gemma4" else 1)  # of 1 its attention is too sharp to see an image
             model, processor = MAKES[name]()
         for parameter in model.parameters():
             if not parameter.any():  # as Gemma 3's projector, with which no image would be seen
@@ -176,13 +159,12 @@ def test_packed_equals_asking_each_question_alone_or_says_that_it_asks_alone(
     rows = judge.judge(asked)
     assert rows["status"].eq("ok").all(), rows.get("error")
     assert any("cannot share" in notice for notice in judge.notices) == (name in ALONE)
-    assert any("refuses PyTorch's fused attention" in notice for notice in judge.notices) == (name == "paligemma")
     hand = ByHand.of(judge.weights)
     truth = np.array([hand.p_first(row, IMAGES, DIMENSIONS) for row in asked.to_dict("records")])
     assert truth.std() > 0.001, "the probabilities must differ, or the test shows nothing"
     assert np.abs(rows["p_first"].to_numpy() - truth).max() < gap
     pictured = asked[asked["case_id"] == "short"]
-    others = judge.judge(pictured.assign(images=[["tall"]] * len(pictured)))
+    others = judge.judge(pictured.assign(images=[["tall.png"]] * len(pictured)))
     seen = rows["p_first"].to_numpy()[(asked["case_id"] == "short").to_numpy()] - others["p_first"].to_numpy()
     assert np.abs(seen).max() > 1e-5, "another image must change the probabilities"
 

@@ -63,13 +63,6 @@ def _varlen(
     return out
 
 
-def test_off_the_kernel_branches_are_not_held_against_one_another() -> None:
-    """One mask of a whole tree of long responses needs twice the memory, and half as much time again."""
-    tree = Tree([1] * 4, [[2] * 50, [3] * 70], [[[4]], [[5], [6]]], {})
-    parts = pack([tree], dict)[0]["tree"].masked(None, torch.device("cpu"))
-    assert [part.mask.shape for part in parts] == [(4, 4), (51, 55), (72, 76)]
-
-
 @given(st.lists(trees(), min_size=1, max_size=3), st.sampled_from([None, 1, 3, 8]))
 def test_variable_length_attention_equals_attention_under_a_mask(grown: list[Tree], window: int | None) -> None:
     # No model's window is shorter than an image, whose tokens would not all see one another.

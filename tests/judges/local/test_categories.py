@@ -12,8 +12,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.judges.local.categories import CategoriesJudge
 from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.local.packed import CategoriesJudge
 from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.makers import task_maker
 from mrb_lib.judges.prompts import load_prompt

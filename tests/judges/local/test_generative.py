@@ -18,17 +18,9 @@ from mrb_lib.judges.local.weights import Tensors, Weights
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
-from tests.judges.local.by_hand import AskFor, Tiny, made
+from tests.judges.local.by_hand import PICTURED, AskFor, Tiny, made
 
-CASES = pd.DataFrame(
-    [
-        ("alpha", "What is seen?", "A lesion.", "No lesion."),
-        ("beta", "Describe it in full.", "The lungs are clear. " * 9, "Clear."),
-        ("gamma", "Which side?", "left", "The right side, I think. " * 4),
-        ("delta", "?", "", "yes"),
-    ],
-    columns=["case_id", "question", "response_a", "response_b"],
-)
+CASES = PICTURED[PICTURED["case_id"].isin(["short", "long", "none", "empty"])].drop(columns="images")
 JSON_A = json.dumps(dict.fromkeys(DIMENSIONS, "A"))
 
 
@@ -89,11 +81,6 @@ class TestSampling:
         cold = _judge(tiny("llama"), temperature=0.0).judge(ask_for(CASES, ("overall",)))
         assert _replies(cold).items() <= _replies(rows).items()
 
-    def test_draws_the_most_probable_words_at_the_lowest_temperatures(self, tiny: Tiny, ask_for: AskFor) -> None:
-        asked = ask_for(CASES, ("overall",))
-        greedy, nearly = (_judge(tiny("llama"), temperature=t).judge(asked) for t in (None, 1e-5))
-        assert _replies(greedy) == _replies(nearly)
-
     def test_repeats_differ_and_seeds_differ_and_the_same_seed_does_not(self, tiny: Tiny, ask_for: AskFor) -> None:
         asked = ask_for(CASES, ("overall",), repeats=3)
         one, again, other = (_judge(tiny("llama"), temperature=1.0, seed=seed).judge(asked) for seed in (5, 5, 6))
@@ -126,25 +113,6 @@ class TestReading:
             assert groups.head(1)[column].notna().all()
         written = len(judge.weights.tokenizer(JSON_A)["input_ids"])
         assert rows["completion_tokens"].dropna().eq(written + 1).all(), "the end mark was written, too"
-
-    def test_thinking_is_kept_and_not_read(self, tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch) -> None:
-        reply = "<think>Both look like A to me. overall: A. accuracy: A</think>" + JSON_A.replace('"A"', '"B"')
-        Script(monkeypatch, lambda prompt: reply)
-        rows = _judge(tiny("llama")).judge(ask_for(CASES, ("accuracy",)))
-        assert rows["reply"].eq(reply).all()
-        assert rows["status"].eq("ok").all()
-        assert rows["pick"].eq("second").all()
-
-    def test_ends_at_the_tokenizers_end_mark_where_the_configuration_names_another(
-        self, tiny: Tiny, tmp_path: Path, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        folder = tmp_path / "base"
-        shutil.copytree(tiny("llama"), folder)
-        stated = json.loads((folder / "generation_config.json").read_text())
-        (folder / "generation_config.json").write_text(json.dumps({**stated, "eos_token_id": 4}))
-        Script(monkeypatch, lambda prompt: f"{JSON_A}<|end|>\n<|user|> now {JSON_A.replace('A', 'B')}")
-        rows = _judge(folder).judge(ask_for(CASES.head(1), ("overall",)))
-        assert rows["reply"].eq(JSON_A).all()
 
 
 class TestAPublishersSettings:
