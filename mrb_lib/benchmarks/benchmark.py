@@ -147,13 +147,11 @@ class Benchmark:
             return self.cases
         files = self.images
         sizes = files.sizes() if isinstance(files, FolderImages) else {name: len(files[name]) for name in files}
-        by_size: dict[int, list[str]] = {}
-        for name in dict.fromkeys(name for names in self.cases["images"] for name in names):
-            if sizes.get(name):  # an empty file is a copy of nothing
-                by_size.setdefault(sizes[name], []).append(name)
+        shown = dict.fromkeys(name for names in self.cases["images"] for name in names)
+        size = pd.Series({name: sizes[name] for name in shown if sizes.get(name)})  # an empty file copies nothing
         first: dict[bytes, str] = {}
-        alike = [name for names in by_size.values() if len(names) > 1 for name in names]
-        bears = {name: first.setdefault(hashlib.blake2b(self.images[name]).digest(), name) for name in alike}
+        alike = size.index[size.duplicated(keep=False)]
+        bears = {name: first.setdefault(hashlib.blake2b(files[name]).digest(), name) for name in alike}
         if len(first) == len(bears):
             return self.cases
         renamed = self.cases["images"].map(lambda names: [bears.get(name, name) for name in names])

@@ -164,7 +164,7 @@ def test_fingerprints_follow_the_content(tmp_path: Path) -> None:
     ("text", "part"),
     [
         ('name = "x"', "key kind"),
-        ('name = "x"\nkind = "odd"', "'odd' is unknown"),
+        ('name = "x"\nkind = "odd"', "'odd' must be 'clinical'"),
         ('name = 3\nkind = "general"', "key name"),
         ('name = "x"\nkind = "general"\ndimensions = "overall"', "key dimensions"),
         ('name = "x"\nkind = "general"\ndimensions = ["a", "a"]', "twice"),

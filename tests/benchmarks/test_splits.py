@@ -106,12 +106,12 @@ def test_another_seed_is_another_split_and_every_case_is_tested_on_in_some() -> 
     assert times.max() <= 20
 
 
-def test_the_unit_is_the_cluster_else_the_item_and_a_pair_of_responders_in_either_order() -> None:
+def test_the_unit_is_the_cluster_else_the_item() -> None:
     rows = [
-        {"cluster": "k", "item": "i", "model_a": "x", "model_b": "y"},
-        {"cluster": "k", "item": None, "model_a": "y", "model_b": "x"},
-        {"cluster": None, "item": "i", "model_a": "x", "model_b": "z"},
-        {"cluster": None, "item": None, "model_a": "x", "model_b": None},
+        {"cluster": "k", "item": "i"},
+        {"cluster": "k", "item": None},
+        {"cluster": None, "item": "i"},
+        {"cluster": None, "item": None},
     ]
     clustered = bench(rows)
     assert (split_units(clustered).by, split_units(clustered).codes.tolist()) == ("cluster", [0, 0, 1, 2])
@@ -119,7 +119,6 @@ def test_the_unit_is_the_cluster_else_the_item_and_a_pair_of_responders_in_eithe
     cases = clustered.cases.drop(columns="cluster")
     itemised = Benchmark(clustered.meta, cases, clustered.annotations)
     assert (split_units(itemised).by, split_units(itemised).codes.tolist()) == ("item", [0, 1, 0, 2])
-    assert split_units(itemised, "model_pair").codes.tolist() == [0, 0, 1, 2]
     asked = Benchmark(
         itemised.meta, cases.drop(columns="item").assign(question=["q", "q ", "r", "r"]), itemised.annotations
     )
@@ -170,21 +169,6 @@ def test_patients_are_clusters_and_their_neglect_is_said() -> None:
     assert "20 values of patient_id are in several units" in split(benchmark, by="item").statements[0]
 
 
-def test_what_is_left_out_is_tested_on_with_its_whole_units() -> None:
-    benchmark = many(300, patient=lambda i: f"p{i % 150}")
-    made = split(benchmark, by="patient", leave_out=["organ=eye"])
-    cases = made.benchmark.cases
-    touched = cases["patient"].isin(cases.loc[cases["organ"] == "eye", "patient"])
-    assert (cases.loc[touched, "split"] == "test").all()
-    n, more = int((cases["organ"] == "eye").sum()), int((touched & (cases["organ"] != "eye")).sum())
-    assert made.statements[1] == f"left out for the test: {n} cases with organ=eye, and {more} more of the same units"
-    rest = cases.loc[~touched, "split"].value_counts(normalize=True)
-    assert rest["test"] == pytest.approx(0.2, abs=0.03)
-    assert made.benchmark.meta.extra["split"]["leave_out"] == ["organ=eye"]
-    both = split(benchmark, leave_out=["organ=eye", "organ=heart"]).benchmark.cases
-    assert not both.loc[both["split"] != "test", "organ"].isin(["eye", "heart"]).any()
-
-
 def test_a_fold_has_its_own_parts_and_a_unit_is_in_one_fold() -> None:
     benchmark = many(300, patient=lambda i: f"p{i % 140}")
     made = split(benchmark, by="patient", folds="organ")
@@ -203,16 +187,11 @@ def test_a_fold_has_its_own_parts_and_a_unit_is_in_one_fold() -> None:
     [
         ({"by": "nothing"}, "--by nothing: the cases have no column nothing"),
         ({"by": "modality"}, "--by modality: the column modality is empty"),
-        ({"by": "model_pair"}, "--by model_pair: the cases have no column model_a"),
         ({"by": "whole"}, "--by whole: leaves validation empty, for one unit holds all cases"),
         ({"by": "halves"}, "for 2 units are too few"),
-        ({"test": 1.0}, "--test 1: is not a share"),
-        ({"validation": -0.1}, "--validation -0.1: is not a share"),
+        ({"test": 1.0}, "--test 1 and --validation 0.1: are not shares"),
+        ({"validation": -0.1}, "--validation -0.1: are not shares"),
         ({"test": 0.5, "validation": 0.5}, "leave nothing to train on"),
-        ({"leave_out": ["organ"]}, "name a column and a value"),
-        ({"leave_out": ["organ=ear"]}, "no case has that value; organ is one of brain, eye, heart, lung"),
-        ({"leave_out": ["body=eye"]}, "the cases have no column body"),
-        ({"leave_out": ["whole=1"]}, "leaves nothing to train on"),
         ({"folds": "nothing"}, "--folds nothing: the cases have no column nothing"),
         ({"folds": "whole"}, "--folds whole: makes one fold of all cases"),
     ],

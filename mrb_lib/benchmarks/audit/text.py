@@ -25,7 +25,6 @@ _DAMAGE = {
     "a control character": re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"),
     "UTF-8 read as Windows-1252": re.compile(_MOJIBAKE),
 }
-_ANY_DAMAGE = re.compile("|".join(pattern.pattern for pattern in _DAMAGE.values()))
 
 
 def text_findings(cases: pd.DataFrame, digests: Mapping[str, str], *, preference: bool = True) -> list[Finding]:
@@ -109,9 +108,8 @@ def _copies(cases: pd.DataFrame, texts: pd.DataFrame, digests: Mapping[str, str]
 def _damaged(cases: pd.DataFrame) -> Iterator[Finding]:
     for column in map(str, cases.select_dtypes(include=["string"]).columns):
         for i, text in enumerate(cases[column].fillna("")):
-            if _ANY_DAMAGE.search(text) is None:
-                continue
             hits = ((what, pattern.search(text)) for what, pattern in _DAMAGE.items())
-            problems = ", ".join(f"{what} at character {hit.start() + 1}" for what, hit in hits if hit)
-            cure = "read the source again as UTF-8, or correct the text"
-            yield case_finding(cases, i, column, f"the text is damaged: {problems}", cure)
+            problems = [f"{what} at character {hit.start() + 1}" for what, hit in hits if hit]
+            if problems:
+                cure = "read the source again as UTF-8, or correct the text"
+                yield case_finding(cases, i, column, f"the text is damaged: {', '.join(problems)}", cure)

@@ -34,7 +34,7 @@ def test_a_folder_that_is_not_there_is_a_wrong_argument(tmp_path: Path) -> None:
         ("benchmark.toml", None, "missing"),
         ("benchmark.toml", b"name = ", "not valid TOML"),
         ("benchmark.toml", b'name = "x"\n', "is missing"),
-        ("benchmark.toml", b'name = "x"\nkind = "odd"\n', "'odd' is unknown"),
+        ("benchmark.toml", b'name = "x"\nkind = "odd"\n', "'odd' must be 'clinical'"),
         ("cases.parquet", None, "missing"),
         ("cases.parquet", b"", "empty"),
         ("cases.parquet", b"PAR1 and no more", "not a parquet file"),
