@@ -22,7 +22,7 @@ REFUSED = {
     "import table nowhere out": "nowhere: there is no such file or folder",
     "import pandalm {tables} out": "testset-v1.json: the file is missing",
     "import table {tables} out --unparsed-as-tie": "--unparsed-as-tie: import table has no such option",
-    "import table {tables} out --kind odd": "key kind: 'odd' is unknown; use one of clinical",
+    "import table {tables} out --kind odd": "key kind: 'odd' must be 'clinical'",
     "check nowhere": "nowhere: there is no such folder",
     "judge nowhere runs --judge first": "nowhere: is not a benchmark",
     "judge nowhere runs": "no judge is named; pass --judge NAME",

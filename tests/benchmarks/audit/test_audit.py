@@ -62,7 +62,7 @@ def test_a_fault_of_a_table_of_the_metadata_is_named(tmp_path: Path) -> None:
     labels = ", ".join(f'"sign {i}"' for i in range(40))
     text = f'name = "x"\nkind = "general"\ntask = "rating"\ncategories = ["1", "2"]\n[labels]\nerrors = [{labels}]\n'
     findings = audit_with(tmp_path, lambda b: None, {"benchmark.toml": text.encode()})
-    assert places(findings) == [("error", "benchmark.toml", None, "labels of errors")]
+    assert places(findings) == [("error", "benchmark.toml", None, "errors")]
     assert findings[0].problem == "40 are too many to choose from"
 
 
