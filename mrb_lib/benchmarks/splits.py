@@ -28,7 +28,7 @@ from mrb_lib.benchmarks.near_duplicates import (
     near_duplicates,
     with_first,
 )
-from mrb_lib.benchmarks.table_digests import MARK, SUMS, digests_with
+from mrb_lib.benchmarks.table_digests import MARK, record_digests
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import replace_files
@@ -402,5 +402,5 @@ def write_split(benchmark: Benchmark) -> None:
     marked = stored.replace_schema_metadata({**(stored.schema.metadata or {}), **MARK})
     pq.write_table(marked, buffer, compression="zstd")
     contents = {"cases.parquet": buffer.getvalue(), "benchmark.toml": meta_text(benchmark.meta).encode("utf-8")}
-    contents[SUMS] = digests_with(folder, {"cases.parquet": hashlib.sha256(buffer.getvalue()).hexdigest()})
     replace_files(folder, contents)
+    record_digests(folder)

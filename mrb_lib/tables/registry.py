@@ -39,6 +39,9 @@ class Registry(Mapping[str, T]):
             raise InputError(f"{self._kind} {name!r} is unknown; use one of {', '.join(self)}.{nearest(name, self)}")
         return self._complete[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._complete
+
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._complete))
 
