@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.benchmark import Benchmark, BenchmarkWriter, empty_annotations
+from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations, save
 from mrb_lib.benchmarks.formats.base import writes
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
@@ -87,8 +87,7 @@ def write(
     chosen = _sampled(replies, limit, seed)
     findings += counted(len(replies) - len(chosen), "info", _FILE, "reasons were not drawn", "raise --limit for more")
     cases = _cases(benchmark, chosen)
-    with BenchmarkWriter(out, _meta(meta, limit, seed)) as writer:
-        writer.add(cases, empty_annotations(), benchmark.images)
+    save(Benchmark(_meta(meta, limit, seed), cases, empty_annotations(), benchmark.images), out)
     absent = {name for names in cases["images"] for name in names if name not in benchmark.images}
     findings += counted(len(absent), "warning", "images", "images could not be found", "restore them and export again")
     return findings
