@@ -132,21 +132,22 @@ def similar_texts(cases: pd.DataFrame) -> Pairs:
 
 def _shingle_sets(cases: pd.DataFrame) -> sparse.csr_array[np.int32, tuple[int, int]]:
     """Which shingles occur in the texts of each case, 0 or 1, with shape (cases, shingles)."""
-    columns = [cases[name].fillna("") for name in ("question", "response_a", "response_b")]
+    texts = cases[["question", "response_a", "response_b"]].fillna("").to_numpy()
     try:
-        counts = CountVectorizer(analyzer=_shingles, binary=True, dtype=np.int32).fit_transform(pd.concat(columns))
+        sets = CountVectorizer(analyzer=_shingles, binary=True, dtype=np.int32).fit_transform(texts)
     except ValueError:  # scikit-learn's word for "no words at all"
         return sparse.csr_array(np.zeros((len(cases), 1), dtype=np.int32))
-    question, first, second = (counts[i * len(cases) : (i + 1) * len(cases)] for i in range(3))
-    together: sparse.csr_array[np.int32, tuple[int, int]] = sparse.csr_array(question + first + second)
-    together.data[:] = 1
-    together.sort_indices()
-    return together
+    sets.sort_indices()
+    return sparse.csr_array(sets)
 
 
-def _shingles(text: str) -> list[str]:
-    words = WORD.findall(text.casefold())
-    return [" ".join(words[i : i + _SHINGLE]) for i in range(max(len(words) - _SHINGLE + 1, 1))] if words else []
+def _shingles(texts: NDArray[np.object_]) -> list[str]:
+    words = [WORD.findall(text.casefold()) for text in texts]
+    return [
+        " ".join(some[start : start + _SHINGLE])
+        for some in filter(None, words)
+        for start in range(max(len(some) - _SHINGLE + 1, 1))
+    ]
 
 
 def is_pictured(cases: pd.DataFrame) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 import pkgutil
 from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Final, TypeVar
@@ -54,12 +54,6 @@ class Registry(Mapping[str, T]):
         for home in self._homes:
             for module in pkgutil.walk_packages(import_module(home).__path__, f"{home}."):
                 import_module(module.name)
-        load_plugins()
+        for plugin in sorted(entry_points(group=PLUGINS), key=lambda point: point.name):
+            plugin.load()
         return self._features
-
-
-@cache
-def load_plugins() -> None:
-    """Import the modules that installed packages name in the entry-point group `mrb_lib.plugins`."""
-    for plugin in sorted(entry_points(group=PLUGINS), key=lambda point: point.name):
-        plugin.load()

@@ -110,7 +110,7 @@ def rubric_text(value: object) -> object:
     if not isinstance(entries, list):
         return value
     try:
-        return json.dumps([_without_nulls(entry) for entry in entries], ensure_ascii=False)
+        return json.dumps(entries, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         return value
 
@@ -135,7 +135,3 @@ def points(weights: Sequence[float], met: Sequence[float]) -> float:
     exact = [Fraction(repr(float(weight))) for weight in weights]
     won = sum((weight * Fraction(each) for weight, each in zip(exact, met, strict=True)), Fraction())
     return float(won / sum(weight for weight in exact if weight > 0))
-
-
-def _without_nulls(entry: object) -> object:
-    return {key: value for key, value in entry.items() if value is not None} if isinstance(entry, dict) else entry

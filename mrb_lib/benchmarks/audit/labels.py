@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.audit.text import folded
 from mrb_lib.tables.names import spellings, visible
 from mrb_lib.tables.schema import DEPARTMENTS, ORGANS, SUBFIELDS
 from mrb_lib.tables.validation import ANNOTATIONS_FILE, CASES_FILE, Finding, case_finding
@@ -117,23 +116,16 @@ def alike_names(file: str, column: str, group: Sequence[str]) -> Finding:
 
 
 def cluster_findings(cases: pd.DataFrame) -> list[Finding]:
-    """Say when cases are related and nothing tells the intervals so.
-
-    A column that looks like the id of a question, a patient or the like and repeats,
-    or else a question text that repeats among cases without images, suggests a cluster.
-    """
+    """Say when a column that looks like the id of a patient, a question or the like repeats, and is no cluster."""
     if "cluster" in cases.columns and cases["cluster"].notna().any():
         return []
-    bare = cases["images"].map(len) == 0
     # Each of several merged benchmarks numbers its own cases.
     own = {"original_id"} if "benchmark" in cases else set()
     candidates = [str(name) for name in cases.columns if _GROUP_ID.match(str(name)) and name not in own]
-    candidates.sort(key=lambda name: int(cases[name].isna().to_numpy().sum()))
-    for column in [*candidates, "question"]:
-        values = folded(cases["question"])[bare] if column == "question" else cases[column].dropna()
-        distinct = values.nunique()
-        if 1 < distinct < len(values):
-            problem = f"{len(values)} cases share {distinct} values, so they are not independent"
+    for column in sorted(candidates, key=lambda name: int(cases[name].isna().sum())):
+        values = cases[column].dropna()
+        if 1 < values.nunique() < len(values):
+            problem = f"{len(values)} cases share {values.nunique()} values, so they are not independent"
             cure = f"pass --cluster {column} to `mrb analyze`, so that intervals resample these and not cases"
             return [Finding("info", CASES_FILE, None, column, problem, cure)]
     return []

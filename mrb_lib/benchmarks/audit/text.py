@@ -89,20 +89,15 @@ def _copies(cases: pd.DataFrame, texts: pd.DataFrame, digests: Mapping[str, str]
     """Cases that ask the same question about the same images with the same responses, in either frame."""
     pictures = cases["images"].map(lambda names: tuple(digests.get(name, name) for name in names))
     models = [cases[name].fillna("") if name in cases else [""] * len(cases) for name in ("model_a", "model_b")]
-    sides = [list(zip(texts[name], model, strict=True)) for name, model in zip(_RESPONSES, models, strict=True)]
+    sides = [zip(texts[name], model, strict=True) for name, model in zip(_RESPONSES, models, strict=True)]
     first: dict[tuple[object, ...], int] = {}
-    for i, (question, images, a, b) in enumerate(zip(texts["question"], pictures, *sides, strict=True)):
-        same, exchanged = (first.get((question, images, *pair)) for pair in ((a, b), (b, a)))
-        first.setdefault((question, images, a, b), i)
-        other = exchanged if same is None else same
-        if other is None:
-            continue
-        where = f"case {cases['case_id'].iloc[other]} in row {other + 1}"
-        column, problem = "question", f"the case is a copy of {where} (same question, images and responses)"
-        if same is None:
-            column, problem = "response_a", f"the case is {where} with response_a and response_b exchanged"
-        cure = "keep one of the two, or give both the same `cluster` if the repetition is meant"
-        yield case_finding(cases, i, column, problem, cure)
+    for i, (question, images, *pair) in enumerate(zip(texts["question"], pictures, *sides, strict=True)):
+        other = first.setdefault((question, images, *sorted(pair)), i)
+        if other != i:
+            where = f"case {cases['case_id'].iloc[other]} in row {other + 1}"
+            problem = f"the case is a copy of {where} (same question, images and responses, perhaps exchanged)"
+            cure = "keep one of the two, or give both the same `cluster` if the repetition is meant"
+            yield case_finding(cases, i, "question", problem, cure)
 
 
 def _damaged(cases: pd.DataFrame) -> Iterator[Finding]:
