@@ -196,7 +196,7 @@ def _failure(error: Exception, name: str, revision: str | None, kind: str, alter
         why = f"access is not granted (status {status}); accept its terms at {page} and set HF_TOKEN to a valid token"
     elif is_offline():
         why = "HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy; unset it"
-    elif isinstance(error, OSError) and error.strerror:
+    elif isinstance(error, OSError) and error.strerror and not isinstance(error, ConnectionError):
         why = f"the download failed ({error.strerror}); make room, or set HF_HOME to a larger disk"
     else:
         what = f"status {status}" if status else type(error.__cause__ or error).__name__

@@ -206,8 +206,8 @@ def _faults(meta: BenchmarkMeta) -> Iterator[str]:
         yield f"key categories: are numbers that do not rise ({', '.join(meta.categories)}); list them from the lowest"
     for key, some, of in (("acceptable", meta.acceptable, meta.categories), ("labels", meta.labels, meta.dimensions)):
         if some and not set(some) < set(of):
-            names = ", ".join(map(repr, some))
-            yield f"key {key}: {names} are not some of {', '.join(of)}; name a few of these, and not all"
+            stated = ", ".join(map(repr, some))
+            yield f"key {key}: {stated} are not some of {', '.join(of)}; name a few of these, and not all"
     if meta.labels and any(_is_awkward(name) for name in meta.dimensions):
         yield "key dimensions: a name is not one short line, as it must be beside labels; shorten it"
 

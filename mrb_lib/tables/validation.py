@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, SupportsInt, TypedDict, Unpack
+from typing import Literal, SupportsInt, TypedDict, Unpack, cast
 
 import numpy as np
 import pandas as pd
@@ -170,7 +170,7 @@ def inspect(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[
         if mask is None:
             findings.append(Finding("error", source, None, name, problem, cure))
             continue
-        for row in np.flatnonzero(mask):
+        for row in map(int, np.flatnonzero(mask)):
             value = frame[name].iloc[row]
             shown = shortened(repr(value) if isinstance(value, str) else str(value), _SHOWN)
             case = str(frame["case_id"].iloc[row]) if name != "case_id" and "case_id" in frame.columns else None
@@ -234,7 +234,7 @@ def _column_checks(frame: pd.DataFrame, column: Column, table: TableName, rules:
 
 
 def _text_checks(frame: pd.DataFrame, column: Column, missing: Mask, table: TableName, rules: Rules) -> Iterator[Check]:
-    values, allowed = frame[column.name], column.values
+    values, allowed = frame[column.name], cast("Sequence[str] | None", column.values)
     if not isinstance(values.dtype, pd.StringDtype | pd.CategoricalDtype):
         scalar = values.map(lambda value: isinstance(value, (str, int, np.integer)) and not isinstance(value, bool))
         yield ~_is(scalar) & ~missing, "VALUE is not text", "write plain text"
@@ -242,12 +242,13 @@ def _text_checks(frame: pd.DataFrame, column: Column, missing: Mask, table: Tabl
     if column.type == "date":
         cure = "write a year, a month or a day, as 2023, 2023-05 or 2023-05-17"
         yield ~_is(texts.map(day_span, na_action="ignore").notna()) & ~missing, "VALUE is not a date", cure
-    if column.name == "dimension" and rules.get("dimensions") is not None:
-        allowed = rules["dimensions"]
+    if column.name == "dimension":
+        allowed = rules.get("dimensions")
     if column.name == "choice" and (table == "annotations" or rules.get("task") == "rating"):
         allowed = rules.get("categories") or CHOICES
+        dimensions = frame["dimension"] if "dimension" in frame.columns else values
         for dimension, labels in (rules.get("labels") or {}).items():
-            own = _is(_text(frame["dimension"]) == dimension) & ~missing
+            own = _is(_text(dimensions) == dimension) & ~missing
             of_labels = partial(_is_choice_of, labels=labels)
             wrong = own & ~_is(texts.map(of_labels, na_action="ignore"))
             cure = f'write those that apply of "{SEPARATOR.join(labels)}", in this order, or {NO_LABEL}'
@@ -277,8 +278,9 @@ def _is_choice_of(text: str, labels: Sequence[str]) -> bool:
 
 
 def _are_file_names(names: object) -> bool:
-    is_list = isinstance(names, list | tuple | np.ndarray)
-    return is_list and all(isinstance(name, str) and is_safe_name(name) for name in names)
+    if not isinstance(names, list | tuple | np.ndarray):
+        return False
+    return all(isinstance(name, str) and is_safe_name(name) for name in names)
 
 
 def _row_checks(frame: pd.DataFrame, table: TableName, task: Task) -> Iterator[Fault]:
@@ -324,8 +326,8 @@ def check_references(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> N
 
 def unknown_cases(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> list[Finding]:
     """Return an error for each row whose `case_id` is not in `cases`, with the id that looks like it."""
-    unknown = np.flatnonzero(~frame["case_id"].isin(cases["case_id"]))
-    alike = {spelling_key(name): name for name in cases["case_id"]} if len(unknown) else {}
+    unknown: list[int] = np.flatnonzero(~frame["case_id"].isin(cases["case_id"])).tolist()
+    alike = {spelling_key(name): name for name in cases["case_id"]} if unknown else {}
     findings, numbers = [], _numbers(frame)
     for row in unknown:
         case_id = str(frame["case_id"].iloc[row])

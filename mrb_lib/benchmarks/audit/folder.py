@@ -9,7 +9,6 @@ from typing import TypeVar
 import pandas as pd
 
 from mrb_lib.benchmarks.audit import labels
-from mrb_lib.benchmarks.audit.identities import identity_findings
 from mrb_lib.benchmarks.audit.images import image_findings
 from mrb_lib.benchmarks.audit.splits import split_findings
 from mrb_lib.benchmarks.audit.text import text_findings
@@ -91,7 +90,7 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
     frame = _read(read_table, folder, file, findings)
     if frame is not None and meta is not None:
         findings += inspect(frame, table, file, **meta.rules)
-        findings += identity_findings(frame.columns, table)
+        findings += labels.identity_findings(frame.columns, table)
     return frame
 
 

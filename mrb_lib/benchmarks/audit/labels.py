@@ -1,14 +1,14 @@
-"""Faults of annotations and of the columns that sort cases."""
+"""Faults of annotations and of the columns of cases: those that sort them, and those that may identify a patient."""
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.tables.names import spellings, visible
-from mrb_lib.tables.schema import DEPARTMENTS, ORGANS, SUBFIELDS
+from mrb_lib.tables.schema import COLUMNS, DEPARTMENTS, ORGANS, SUBFIELDS, TableName
 from mrb_lib.tables.validation import ANNOTATIONS_FILE, CASES_FILE, Finding, case_finding
 
 DESIGN_SHARE = 0.8  # of the cells with the usual number of annotators, for that number to be the design
@@ -16,6 +16,11 @@ _TYPING_ERROR = 0.88  # of one letter: "Cardiolgy" is 0.95 like Cardiology; Radi
 _GROUP_ID = re.compile(
     r"^(?:question|prompt|item|group|source|original|patient|study|instruction|query|dialog(?:ue)?|conversation|image)"
     r"s?_?(?:id|idx|index|key|slug)$",
+    re.IGNORECASE,
+)
+_IDENTIFIES = re.compile(
+    r"patient|^mrn$|medical.?record|accession|^dob$|birth|geburt|naissance|(sur|last|first|family|full).?name|nachname|vorname"
+    r"|^ssn$|social.?security|insurance|versicher|e.?mail|phone|telefon|address|adresse",
     re.IGNORECASE,
 )
 
@@ -74,22 +79,17 @@ def _missing_labels(known: pd.DataFrame) -> Iterator[Finding]:
         yield Finding("warning", ANNOTATIONS_FILE, int(first[case_id]) + 1, "annotator", where, cure, str(case_id))
 
 
-def subfield_findings(cases: pd.DataFrame) -> list[Finding]:
-    """Return a warning for each unknown organ and department."""
-    return [*_unknown(cases, "organ", ORGANS), *_unknown(cases, "department", DEPARTMENTS)]
-
-
-def _unknown(cases: pd.DataFrame, column: str, vocabulary: tuple[str, ...]) -> Iterator[Finding]:
-    if column not in cases.columns:
-        return
-    values = cases[column]
-    unknown = values.notna() & ~values.isin(list(vocabulary))
-    for value, rows in values[unknown].groupby(values[unknown], sort=False):
-        close = difflib.get_close_matches(str(value).lower(), [name.lower() for name in vocabulary], 1, _TYPING_ERROR)
-        meant = next((name for name in vocabulary if close and name.lower() == close[0]), None)
-        cure = f"write {meant}" if meant else "keep it if it is meant: tables list it under its own name"
-        i = int(rows.index[0])
-        yield case_finding(cases, i, column, f"{str(value)!r} is not a known {column} ({len(rows):,} cases)", cure)
+def subfield_findings(cases: pd.DataFrame) -> Iterator[Finding]:
+    """Yield a warning for each unknown organ and department."""
+    for column, vocabulary in (("organ", ORGANS), ("department", DEPARTMENTS)):
+        values = cases[column] if column in cases.columns else pd.Series(dtype="str")
+        unknown = values[values.notna() & ~values.isin(list(vocabulary))]
+        by_lower = {name.lower(): name for name in vocabulary}
+        for value, rows in unknown.groupby(unknown, sort=False):
+            close = difflib.get_close_matches(str(value).lower(), by_lower, 1, _TYPING_ERROR)
+            cure = f"write {by_lower[close[0]]}" if close else "keep it if it is meant: tables list it by its own name"
+            problem = f"{str(value)!r} is not a known {column} ({len(rows):,} cases)"
+            yield case_finding(cases, int(rows.index[0]), column, problem, cure)
 
 
 def spelling_findings(cases: pd.DataFrame, annotations: pd.DataFrame | None) -> list[Finding]:
@@ -122,10 +122,22 @@ def cluster_findings(cases: pd.DataFrame) -> list[Finding]:
     # Each of several merged benchmarks numbers its own cases.
     own = {"original_id"} if "benchmark" in cases else set()
     candidates = [str(name) for name in cases.columns if _GROUP_ID.match(str(name)) and name not in own]
-    for column in sorted(candidates, key=lambda name: int(cases[name].isna().sum())):
+    for column in sorted(candidates, key=lambda name: int(cases[name].isna().to_numpy().sum())):
         values = cases[column].dropna()
         if 1 < values.nunique() < len(values):
             problem = f"{len(values)} cases share {values.nunique()} values, so they are not independent"
             cure = f"pass --cluster {column} to `mrb analyze`, so that intervals resample these and not cases"
             return [Finding("info", CASES_FILE, None, column, problem, cure)]
     return []
+
+
+def identity_findings(columns: Iterable[str], table: TableName) -> list[Finding]:
+    """Return a warning for each unknown column that may name or number a patient."""
+    known = {column.name for column in COLUMNS[table]}
+    problem = "the name suggests data that identify a patient; the column is kept, shown and exported with the cases"
+    cure = "remove it, or replace its values by pseudonyms"
+    return [
+        Finding("warning", f"{table}.parquet", None, name, problem, cure)
+        for name in map(str, columns)
+        if name not in known and _IDENTIFIES.search(name)
+    ]

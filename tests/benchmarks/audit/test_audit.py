@@ -57,15 +57,6 @@ def test_a_damaged_file_is_a_finding_with_a_cure(
     assert str(tmp_path) not in str(finding)
 
 
-def test_a_fault_of_a_table_of_the_metadata_is_named(tmp_path: Path) -> None:
-    """Labels of a dimension are named otherwise than by a key."""
-    labels = ", ".join(f'"sign {i}"' for i in range(40))
-    text = f'name = "x"\nkind = "general"\ntask = "rating"\ncategories = ["1", "2"]\n[labels]\nerrors = [{labels}]\n'
-    findings = audit_with(tmp_path, lambda b: None, {"benchmark.toml": text.encode()})
-    assert places(findings) == [("error", "benchmark.toml", None, "errors")]
-    assert findings[0].problem == "40 are too many to choose from"
-
-
 def test_bytes_that_are_not_utf8_are_an_error_of_their_table(tmp_path: Path) -> None:
     folder = sound().write(tmp_path / "bench")
     table = pq.read_table(folder / "cases.parquet")
