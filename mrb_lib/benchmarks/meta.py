@@ -216,12 +216,8 @@ def _is_awkward(name: str) -> bool:
     return len(name) > LONGEST_CATEGORY or len(name.splitlines()) != 1 or name != name.strip()
 
 
-def meta_text(meta: BenchmarkMeta) -> str:
-    """What `benchmark.toml` holds; empty texts are left out."""
-    stated = {f.name: getattr(meta, f.name) for f in fields(meta) if f.name != "extra"}
-    return tomli_w.dumps({**{name: value for name, value in stated.items() if value not in ("", (), {})}, **meta.extra})
-
-
 def write_meta(meta: BenchmarkMeta, path: Path) -> None:
-    """Write `benchmark.toml`."""
-    write_atomic(path, meta_text(meta))
+    """Write `benchmark.toml`, without empty texts."""
+    stated = {f.name: getattr(meta, f.name) for f in fields(meta) if f.name != "extra"}
+    filled = {name: value for name, value in stated.items() if value not in ("", (), {})}
+    write_atomic(path, tomli_w.dumps({**filled, **meta.extra}))

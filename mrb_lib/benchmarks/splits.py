@@ -20,7 +20,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.images.pictures import Progress
 from mrb_lib.benchmarks.items import ITEM as ITEM
 from mrb_lib.benchmarks.items import item_keys
-from mrb_lib.benchmarks.meta import meta_text
+from mrb_lib.benchmarks.meta import write_meta
 from mrb_lib.benchmarks.near_duplicates import (
     SIMILAR_TEXT,
     components,
@@ -31,7 +31,7 @@ from mrb_lib.benchmarks.near_duplicates import (
 from mrb_lib.benchmarks.table_digests import MARK, record_digests
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import replace_files
+from mrb_lib.tables.files import write_atomic
 from mrb_lib.tables.schema import SPLITS
 
 SPLIT: Final = "split"
@@ -383,7 +383,7 @@ def check_replaceable(benchmark: Benchmark) -> None:
 
 
 def write_split(benchmark: Benchmark) -> None:
-    """Write the split of a benchmark into its folder: `cases.parquet` and `benchmark.toml`, both or neither.
+    """Write the split of a benchmark into its folder: `benchmark.toml`, then `cases.parquet`.
 
     Every other column of the cases keeps its values and its type.
 
@@ -401,6 +401,7 @@ def write_split(benchmark: Benchmark) -> None:
     buffer = io.BytesIO()
     marked = stored.replace_schema_metadata({**(stored.schema.metadata or {}), **MARK})
     pq.write_table(marked, buffer, compression="zstd")
-    contents = {"cases.parquet": buffer.getvalue(), "benchmark.toml": meta_text(benchmark.meta).encode("utf-8")}
-    replace_files(folder, contents)
+    # A rule without its split is no harm: its digest is not that of the cases.
+    write_meta(benchmark.meta, folder / "benchmark.toml")
+    write_atomic(folder / "cases.parquet", buffer.getvalue())
     record_digests(folder)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from mrb_lib.benchmarks.audit.splits import check_split
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.splits import split, split_digest, split_units, write_split
-from mrb_lib.tables import files
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import SPLITS
 
@@ -231,19 +230,20 @@ def test_a_split_is_written_with_its_rule_and_changes_nothing_else(written: Path
     assert "folds" not in tomllib.loads((written / "benchmark.toml").read_text())["split"]
 
 
-def test_cases_and_rule_change_together_or_not_at_all(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = {path.name: path.read_bytes() for path in written.iterdir() if path.is_file()}
-    made, real = split(load(written)), files.write_atomic
+def test_a_split_that_cannot_be_written_leaves_the_cases_as_they_were(
+    written: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, made = (written / "cases.parquet").read_bytes(), split(load(written))
 
     def full_disk(path: Path, content: bytes) -> None:
-        if path.name == "benchmark.toml":
-            raise OSError(28, "No space left on device")
-        real(path, content)
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files, "write_atomic", full_disk)
+    monkeypatch.setattr("mrb_lib.benchmarks.splits.write_atomic", full_disk)
     with pytest.raises(OSError, match="No space"):
         write_split(made.benchmark)
-    assert {path.name: path.read_bytes() for path in written.iterdir() if path.is_file()} == before
+    assert (written / "cases.parquet").read_bytes() == before
+    with pytest.raises(InputError, match="not split"):
+        check_split(load(written))
     monkeypatch.undo()
     write_split(made.benchmark)
     check_split(load(written))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import inside, is_safe_name, replace_files, slug, staged_folder, write_atomic
+from mrb_lib.tables.files import inside, is_safe_name, slug, staged_folder, write_atomic
 
 
 def test_a_staged_folder_appears_only_when_the_block_succeeds(tmp_path: Path) -> None:
@@ -128,12 +128,3 @@ def test_writing_replaces_a_file_whole(tmp_path: Path) -> None:
     write_atomic(tmp_path / "a" / "f", b"new")
     assert (tmp_path / "a" / "f").read_bytes() == b"new"
     assert len(list((tmp_path / "a").iterdir())) == 1
-
-
-def test_files_that_belong_together_are_replaced_once_all_are_written(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("old a")
-    with pytest.raises(UnicodeEncodeError):
-        replace_files(tmp_path, {"a": b"new a", "b": "\udcff"})
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "old a"}
-    replace_files(tmp_path, new := {"a": b"new a", "b": b"new b"})
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == new
