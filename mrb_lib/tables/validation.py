@@ -163,9 +163,10 @@ def inspect(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[
             if column.name == "response_b":
                 cure += ', or write task = "rating" in benchmark.toml where one response a case is rated'
             faults.append((column.name, None, "the column is missing", cure))
+    numbers, findings = _numbers(frame), []
     if not any(mask is None or mask.any() for _, mask, *_ in faults):
         faults += _row_checks(frame, table, task)
-    numbers, findings = _numbers(frame), []
+        findings = _repeated_keys(frame, table, source, numbers)
     for name, mask, problem, cure in faults:
         if mask is None:
             findings.append(Finding("error", source, None, name, problem, cure))
@@ -174,14 +175,14 @@ def inspect(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[
             value = frame[name].iloc[row]
             shown = shortened(repr(value) if isinstance(value, str) else str(value), _SHOWN)
             case = str(frame["case_id"].iloc[row]) if name != "case_id" and "case_id" in frame.columns else None
-            stated = problem.replace("VALUE", shown)
+            stated = problem.replace("VALUE", shown).replace("TYPE", type(value).__name__)
             findings.append(Finding("error", source, int(numbers[row]), name, stated, cure, case))
     return findings
 
 
 Mask = NDArray[np.bool_]
 Check = tuple[Mask, str, str]
-"""True for each row that breaks a rule; the problem, in which VALUE stands for what the row holds; and the cure."""
+"""True for each row that breaks a rule; the problem, with VALUE and TYPE for what the row holds; and the cure."""
 Fault = tuple[str, Mask | None, str, str]
 """A check of a column, by its name; without rows where it is about the whole column."""
 
@@ -237,7 +238,7 @@ def _text_checks(frame: pd.DataFrame, column: Column, missing: Mask, table: Tabl
     values, allowed = frame[column.name], cast("Sequence[str] | None", column.values)
     if not isinstance(values.dtype, pd.StringDtype | pd.CategoricalDtype):
         scalar = values.map(lambda value: isinstance(value, (str, int, np.integer)) and not isinstance(value, bool))
-        yield ~_is(scalar) & ~missing, "VALUE is not text", "write plain text"
+        yield ~_is(scalar) & ~missing, "TYPE where text belongs", "write plain text"
     texts = _text(values)
     if column.type == "date":
         cure = "write a year, a month or a day, as 2023, 2023-05 or 2023-05-17"
@@ -283,11 +284,21 @@ def _are_file_names(names: object) -> bool:
     return all(isinstance(name, str) and is_safe_name(name) for name in names)
 
 
+def _repeated_keys(frame: pd.DataFrame, table: TableName, source: str, numbers: pd.Index) -> list[Finding]:
+    key = [name for name in KEYS[table] if name in frame.columns]
+    text, findings = frame[key].astype("str"), []
+    first_of: dict[tuple[str, ...], int] = {}
+    for row in map(int, np.flatnonzero(text.duplicated(keep=False))):
+        values = tuple(text.iloc[row])
+        if (first := first_of.setdefault(values, row)) != row:
+            named = ", ".join(map(" ".join, zip(key, values, strict=True)))
+            problem, column = f"{named} occurs again (first in row {numbers[first]})", key[0] if len(key) == 1 else None
+            findings.append(Finding("error", source, int(numbers[row]), column, problem, "keep one of the two"))
+    return findings
+
+
 def _row_checks(frame: pd.DataFrame, table: TableName, task: Task) -> Iterator[Fault]:
     """Yield what the columns of a row are checked for together, where each keeps its own contract."""
-    key = [name for name in KEYS[table] if name in frame.columns]
-    problem = f"VALUE occurs again: an earlier row has the same {', '.join(key)}"
-    yield key[0], _is(frame[key].astype("str").duplicated()), problem, "keep one of the two"
     if table == "verdicts" and "status" in frame.columns:
         status, has_choice = frame["status"], _is(frame["choice"].notna())
         answered = _is(_text(status).isin(list(ANSWERED_STATUSES)))
