@@ -21,8 +21,6 @@ LARGEST = 64_000_000
 _INFLATED = 1 << 29
 _DEFLATED = b"1.2.840.10008.1.2.1.99"
 _IDENTITY = ("PatientName", "PatientID", "PatientBirthDate", "PatientAddress", "OtherPatientIDs")
-_NEEDED = ("WindowCenter", "WindowWidth", "VOILUTFunction", "RescaleSlope", "RescaleIntercept", "RescaleType",
-           "PixelSpacing")  # fmt: skip
 _GROUPS = ("PixelValueTransformationSequence", "FrameVOILUTSequence", "PixelMeasuresSequence")
 _SPACINGS = ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing", "PixelAspectRatio")
 _PIXEL_GROUPS: Final = (0x0028, 0x7FE0)
@@ -213,9 +211,9 @@ def _take_out_of_groups(dataset: Any, frame: int) -> None:
     shared = list(dataset.get("SharedFunctionalGroupsSequence") or [])[:1]
     items = [item for group in own + shared for name in _GROUPS for item in list(group.get(name) or [])[:1]]
     for item in items:
-        for tag in _NEEDED:
-            if tag in item and tag not in dataset:
-                setattr(dataset, tag, item[tag].value)
+        for element in item:
+            if element.tag not in dataset:
+                dataset.add(element)
 
 
 def _decoded(dataset: Any, decoder: Any, frame: int, frames: int) -> Pixels:
