@@ -1,12 +1,13 @@
 """A benchmark: its cases, its annotations, and its images, which are read one at a time.
 
 On disk a benchmark is a folder `benchmark.toml cases.parquet annotations.parquet
-images/`. `load` reads it, `save` and `BenchmarkWriter` write it.
+images/`. `load` reads it, and `save` writes it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 
 import pandas as pd
 import pyarrow as pa
@@ -147,13 +147,11 @@ class Benchmark:
             return self.cases
         files = self.images
         sizes = files.sizes() if isinstance(files, FolderImages) else {name: len(files[name]) for name in files}
-        by_size: dict[int, list[str]] = {}
-        for name in dict.fromkeys(name for names in self.cases["images"] for name in names):
-            if sizes.get(name):  # an empty file is a copy of nothing
-                by_size.setdefault(sizes[name], []).append(name)
+        shown = dict.fromkeys(name for names in self.cases["images"] for name in names)
+        size = pd.Series({name: sizes[name] for name in shown if sizes.get(name)})  # an empty file copies nothing
         first: dict[bytes, str] = {}
-        alike = [name for names in by_size.values() if len(names) > 1 for name in names]
-        bears = {name: first.setdefault(hashlib.blake2b(self.images[name]).digest(), name) for name in alike}
+        alike = size.index[size.duplicated(keep=False)]
+        bears = {name: first.setdefault(hashlib.blake2b(files[name]).digest(), name) for name in alike}
         if len(first) == len(bears):
             return self.cases
         renamed = self.cases["images"].map(lambda names: [bears.get(name, name) for name in names])
@@ -253,66 +251,21 @@ def load(path: str | Path) -> Benchmark:
     return Benchmark(meta, cases, annotations, FolderImages(folder / "images"), folder)
 
 
-class BenchmarkWriter:
-    """Writes a benchmark in chunks, so that its size is not bounded by memory.
-
-    Use as a context manager, inside `mrb_lib.tables.files.staged_folder`. Every chunk is
-    validated; case ids must be unique over all chunks. Texts beside the pixels of images, which may name a patient, are
-    left out; `findings` says so.
-    """
-
-    def __init__(self, folder: Path, meta: BenchmarkMeta) -> None:
-        self.folder = folder
-        self.meta = meta
-        self._ids: set[str] = set()
-        self._writers: dict[str, pq.ParquetWriter] = {}
-        self.findings: list[Finding] = []
-
-    def __enter__(self) -> BenchmarkWriter:
-        (self.folder / "images").mkdir(parents=True, exist_ok=True)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for writer in self._writers.values():
-            writer.close()
-        if kind is None:
-            write_meta(self.meta, self.folder / "benchmark.toml")
-            record_digests(self.folder)
-
-    def add(self, cases: pd.DataFrame, annotations: pd.DataFrame, images: Mapping[str, bytes]) -> None:
-        """Append a chunk: its cases, their annotations, and the images they name.
-
-        An image that a case names and `images` lacks is left out; `mrb check` reports it.
-        """
-        cases = self.meta.conform(cases, "cases", "cases")
-        annotations = self.meta.conform(annotations, "annotations", "annotations")
-        check_references(annotations, cases, "annotations")
-        repeated = [case for case in cases["case_id"] if case in self._ids]
-        if repeated:
-            raise InputError(f"cases: case_id {repeated[0]} occurs again; keep one of the two.")
-        self._ids.update(cases["case_id"])
-        self._append("cases", cases)
-        self._append("annotations", annotations)
-        clean = ImagesWithoutTexts(images)
-        write_images(cases, clean, self.folder / "images")
-        self.findings += clean.findings()
-
-    def _append(self, table: str, frame: pd.DataFrame) -> None:
-        schema = self._writers[table].schema if table in self._writers else None
-        try:
-            arrow = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(MARK)
-            if schema is None:
-                arrow = arrow.cast(_without_null_types(arrow.schema))
-                path = self.folder / f"{table}.parquet"
-                self._writers[table] = pq.ParquetWriter(path, arrow.schema, compression="zstd")
-            self._writers[table].write_table(arrow)
-        except (pa.ArrowException, OverflowError) as error:
-            column = next((f", column {name}" for name in frame if not _is_storable(frame[name])), "")
-            raise InputError(
-                f"{table}{column}: cannot be stored ({error}); make its values plain and alike, or leave it out."
-            ) from error
+def _as_parquet(table: str, frame: pd.DataFrame) -> bytes:
+    """Return a table as a parquet file; `InputError` names the column that it cannot store."""
+    stream = io.BytesIO()
+    try:
+        arrow = pa.Table.from_pandas(frame, preserve_index=False)
+        # A column, or lists, without any value have a type all the same.
+        concrete = {pa.null(): pa.large_string(), pa.list_(pa.null()): pa.list_(pa.string())}
+        schema = pa.schema([one.with_type(concrete.get(one.type, one.type)) for one in arrow.schema], MARK)
+        pq.write_table(arrow.cast(schema), stream, compression="zstd")
+    except (pa.ArrowException, OverflowError) as error:
+        column = next((f", column {name}" for name in frame if not _is_storable(frame[name])), "")
+        raise InputError(
+            f"{table}{column}: cannot be stored ({error}); make its values plain and alike, or leave it out."
+        ) from error
+    return stream.getvalue()
 
 
 def _is_storable(values: pd.Series) -> bool:
@@ -321,12 +274,6 @@ def _is_storable(values: pd.Series) -> bool:
     except (pa.ArrowException, OverflowError):
         return False
     return True
-
-
-def _without_null_types(schema: pa.Schema) -> pa.Schema:
-    """An all-missing first chunk must not fix the type of a column to null."""
-    concrete = {pa.null(): pa.large_string(), pa.list_(pa.null()): pa.list_(pa.string())}
-    return pa.schema([one.with_type(concrete.get(one.type, one.type)) for one in schema], schema.metadata)
 
 
 def write_images(cases: pd.DataFrame, images: Mapping[str, bytes], folder: Path) -> int:
@@ -343,8 +290,19 @@ def write_images(cases: pd.DataFrame, images: Mapping[str, bytes], folder: Path)
 def save(benchmark: Benchmark, folder: Path) -> list[Finding]:
     """Write a benchmark into `folder`, and return what was removed from its images.
 
-    Wrap it in `mrb_lib.tables.files.staged_folder` so that no half is ever seen.
+    Wrap it in `mrb_lib.tables.files.staged_folder` so that no half is ever seen. Texts beside the pixels of images,
+    which may name a patient, are left out. An image that a case names and the benchmark lacks is left out, too; `mrb
+    check` reports it.
     """
-    with BenchmarkWriter(folder, benchmark.meta) as writer:
-        writer.add(benchmark.cases, benchmark.annotations, benchmark.images)
-    return writer.findings
+    meta, images = benchmark.meta, ImagesWithoutTexts(benchmark.images)
+    cases = meta.conform(benchmark.cases, "cases", "cases")
+    annotations = meta.conform(benchmark.annotations, "annotations", "annotations")
+    check_references(annotations, cases, "annotations")
+    tables = [_as_parquet(name, frame) for name, frame in (("cases", cases), ("annotations", annotations))]
+    (folder / "images").mkdir(parents=True, exist_ok=True)
+    write_images(cases, images, folder / "images")
+    for name, table in zip(TABLES, tables, strict=True):
+        (folder / name).write_bytes(table)
+    write_meta(meta, folder / "benchmark.toml")
+    record_digests(folder)
+    return images.findings()

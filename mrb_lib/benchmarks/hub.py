@@ -117,7 +117,7 @@ def fetch(
             path = Path(snapshot_download(repo, **wanted, endpoint=endpoint, local_files_only=offline))
         except MrbError:
             raise
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # a page that is no Hub fails anywhere inside
+        except Exception as error:  # noqa: BLE001  # a page that is no Hub fails anywhere inside
             raise _failure(error, repo, revision, kind, alternative) from None
     # When the connection breaks after the first answer, the library falls back to what an older call left.
     if not offline and path.name != info.sha:
@@ -178,19 +178,12 @@ def _quiet_hub() -> Iterator[None]:
             enable_progress_bars()
 
 
-def _failure(error: BaseException, name: str, revision: str | None, kind: str, alternative: str) -> MrbError:
+def _failure(error: Exception, name: str, revision: str | None, kind: str, alternative: str) -> MrbError:
     """Return one message for whatever a download can raise, which says what to do next; see `fetch`.
 
     The library's own texts are not passed on: they may quote headers and addresses with secrets in them.
     """
-    from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError, of the HTTP library below it
-        CachedRepoTreeNotFoundError,
-        HfHubHTTPError,
-        HTTPError,
-        LocalEntryNotFoundError,
-        OfflineModeIsEnabled,
-        RevisionNotFoundError,
-    )
+    from huggingface_hub.errors import HfHubHTTPError, RevisionNotFoundError
 
     at = hub_address()
     page = f"{at}/{'datasets/' if kind == 'dataset' else ''}{name}"
@@ -199,32 +192,13 @@ def _failure(error: BaseException, name: str, revision: str | None, kind: str, a
         return InputError(f"{name}: has no revision {revision!r}; name a commit, branch or tag listed at {page}.")
     if status == 404:
         return InputError(f"{name}: there is no such {kind} at {at}; check the name and HF_ENDPOINT.")
-    if isinstance(error, KeyboardInterrupt):
-        why = "interrupted; run the command again, complete files are kept"
-    elif status in (401, 403):
-        why = (
-            f"access is not granted (status {status}); check the name, accept its terms at {page}, and set "
-            "HF_TOKEN to a valid token"
-        )
-    elif status is not None:
-        why = f"{at} answered with status {status}; run the command again later, or set HF_ENDPOINT to a mirror"
-    elif isinstance(error, (CachedRepoTreeNotFoundError, OfflineModeIsEnabled, LocalEntryNotFoundError, HTTPError)):
-        why = (
-            f"{at} cannot be reached, or the connection broke ({type(error.__cause__ or error).__name__}); run the "
-            "command again, set HF_ENDPOINT to a mirror, set HF_HUB_OFFLINE=1 to use an old download, or "
-        )
-        if is_offline():
-            why = (
-                "HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy; unset it and run the command once "
-                "with a network, or "
-            )
-        why += alternative
-    elif isinstance(error, OSError):
-        reason = error.strerror or "a file arrived with the wrong size"
-        why = (
-            f"the download failed ({reason}); make room or set HF_HOME to a larger disk if it is full, run the "
-            f"command again, or {alternative}"
-        )
+    if status in (401, 403):
+        why = f"access is not granted (status {status}); accept its terms at {page} and set HF_TOKEN to a valid token"
+    elif is_offline():
+        why = "HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy; unset it"
+    elif isinstance(error, OSError) and error.strerror and not isinstance(error, ConnectionError):
+        why = f"the download failed ({error.strerror}); make room, or set HF_HOME to a larger disk"
     else:
-        why = f"{at} does not answer like a Hub ({type(error).__name__}); check HF_ENDPOINT, or {alternative}"
-    return RunError(f"{name}: {why}.")
+        what = f"status {status}" if status else type(error.__cause__ or error).__name__
+        why = f"{at} cannot be reached, or does not answer like a Hub ({what}); check HF_ENDPOINT or set a mirror"
+    return RunError(f"{name}: {why}; run the command again (complete files are kept), or {alternative}.")

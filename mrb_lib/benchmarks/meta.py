@@ -14,6 +14,7 @@ import tomli_w
 
 from mrb_lib.tables.errors import InputError, shortened
 from mrb_lib.tables.files import read_text, write_atomic
+from mrb_lib.tables.options import in_plain_words
 from mrb_lib.tables.schema import (
     CHOICES,
     DIMENSIONS,
@@ -171,82 +172,52 @@ def meta_from(raw: Mapping[str, object], source: str, dimensions: tuple[str, ...
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         key = [part for part in first["loc"] if isinstance(part, str)][-1]
-        allowed = first.get("ctx", {}).get("expected", "").replace("'", "").replace(" or ", ", ")
-        unknown = f"{shortened(repr(first['input']), 80)} is unknown; use one of {allowed}"
-        fault = _FORMS.get(first["type"], unknown).format(key=key)
-        raise InputError(f"{source}, key {key}: {fault}.") from None
+        stated = "" if first["type"] == "missing" else f"{shortened(repr(first['input']), 80)} "
+        raise InputError(f"{source}, key {key}: {stated}{in_plain_words(first['msg'])}; correct it.") from None
     meta = replace(meta, definitions={key: " ".join(text.split()) for key, text in meta.definitions.items()})
     for fault in _faults(meta):
         raise InputError(f"{source}, {fault}.")
     return meta
 
 
-_FORMS: Final = {
-    "missing": 'is missing; add {key} = "..."',
-    "string_type": "text is needed; put it in quotes",
-    "tuple_type": 'a list of names is needed; write {key} = ["..."]',
-    "mapping_type": "is not a table; write the names and what they stand for below [{key}]",
-    "dict_type": "is not a table; write the names and what they stand for below [{key}]",
-}
-"""Words for pydantic's types of errors."""
-
-
 def _faults(meta: BenchmarkMeta) -> Iterator[str]:
     """Yield what does not fit together, each with the key it is about and the cure."""
     lists = {"dimensions": meta.dimensions, "categories": meta.categories, "acceptable": meta.acceptable, **meta.labels}
     for key, names in lists.items():
-        if len(set(names)) != len(names):
-            yield f"key {key}: a name occurs twice; keep one"
-        if not all(names) or (not names and key in meta.labels):
-            yield f'key {key}: a list of names is needed; write {key} = ["..."]'
+        if len(set(names)) != len(names) or not all(names) or (not names and key in meta.labels):
+            yield f'key {key}: a list of names is needed, none of them empty or there twice; write {key} = ["..."]'
     if not meta.is_rating:
-        for key in ("acceptable", "labels"):
-            if getattr(meta, key):
-                yield f'key {key}: only a rating has some; remove it, or write task = "rating"'
+        if meta.acceptable or meta.labels:
+            yield 'keys acceptable and labels: only a rating has some; remove them, or write task = "rating"'
         return
-    named = {"key categories": meta.categories, **{f"labels of {name}": own for name, own in meta.labels.items()}}
-    for key, names in named.items():
-        if len(names) > MOST_CATEGORIES:
-            yield f"{key}: {len(names)} are too many to choose from; name at most {MOST_CATEGORIES}"
-        for name in names:
-            if _is_awkward(name) or (key != "key categories" and (";" in name or name.casefold() == NO_LABEL)):
-                form = f"at most {LONGEST_CATEGORY} characters without spaces around it"
-                label = "" if key == "key categories" else f", a semicolon or the word {NO_LABEL}"
-                yield f"{key}: {name[:80]!r} is not one line of {form}{label}; name it otherwise"
     if set(meta.categories) <= set(CHOICES) or len(meta.categories) < 2:
-        yield (
-            "key categories: a rating needs two categories of its own or more, from the lowest; "
-            'write categories = ["...", "..."]'
-        )
+        yield "key categories: a rating needs two or more of its own, from the lowest; write categories = [...]"
+    for key, names in lists.items():
+        if key not in ("dimensions", "acceptable"):
+            if len(names) > MOST_CATEGORIES:
+                yield f"key {key}: {len(names)} are too many to choose from; name at most {MOST_CATEGORIES}"
+            for name in names:
+                if _is_awkward(name) or (key in meta.labels and (";" in name or name.casefold() == NO_LABEL)):
+                    form = f"one line of at most {LONGEST_CATEGORY} characters without spaces around it"
+                    label = f", a semicolon or the word {NO_LABEL}" if key in meta.labels else ""
+                    yield f"key {key}: {name[:80]!r} is not {form}{label}; name it otherwise"
     numbers = category_numbers(meta.categories)
     if meta.level != "nominal" and list(numbers) != sorted(set(numbers)):
         yield f"key categories: are numbers that do not rise ({', '.join(meta.categories)}); list them from the lowest"
-    for key, stated, known in (
-        ("acceptable", meta.acceptable, meta.categories),
-        ("labels", meta.labels, meta.dimensions),
-    ):
-        for name in stated:
-            if name not in known:
-                kind = "category" if key == "acceptable" else "dimension"
-                yield f"key {key}: {name!r} is no {kind}; use some of {', '.join(known)}"
-    if meta.acceptable and set(meta.acceptable) == set(meta.categories):
-        yield "key acceptable: names all categories, so that nothing is left to find; leave one"
+    for key, some, of in (("acceptable", meta.acceptable, meta.categories), ("labels", meta.labels, meta.dimensions)):
+        if some and not set(some) < set(of):
+            stated = ", ".join(map(repr, some))
+            yield f"key {key}: {stated} are not some of {', '.join(of)}; name a few of these, and not all"
     if meta.labels and any(_is_awkward(name) for name in meta.dimensions):
         yield "key dimensions: a name is not one short line, as it must be beside labels; shorten it"
-    if meta.labels and not meta.one_choice:
-        yield "key labels: leave no dimension for the categories; keep one without labels"
 
 
 def _is_awkward(name: str) -> bool:
     return len(name) > LONGEST_CATEGORY or len(name.splitlines()) != 1 or name != name.strip()
 
 
-def meta_text(meta: BenchmarkMeta) -> str:
-    """What `benchmark.toml` holds; empty texts are left out."""
-    stated = {f.name: getattr(meta, f.name) for f in fields(meta) if f.name != "extra"}
-    return tomli_w.dumps({**{name: value for name, value in stated.items() if value not in ("", (), {})}, **meta.extra})
-
-
 def write_meta(meta: BenchmarkMeta, path: Path) -> None:
-    """Write `benchmark.toml`."""
-    write_atomic(path, meta_text(meta))
+    """Write `benchmark.toml`, without empty texts."""
+    stated = {f.name: getattr(meta, f.name) for f in fields(meta) if f.name != "extra"}
+    filled = {name: value for name, value in stated.items() if value not in ("", (), {})}
+    write_atomic(path, tomli_w.dumps({**filled, **meta.extra}))

@@ -26,8 +26,7 @@ SIMILAR_TEXT: Final = "nearly the same question and responses"
 TEXT_JACCARD: Final = 0.6
 MIN_SHINGLES: Final = 20
 _SIDE, _SHINGLE = 64, 3
-_CHUNK = 500
-ROUNDING: Final = 1e-4
+_CHUNK = 200
 WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff]|\\w+")  # where words are not spaced, a character is one
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -118,60 +117,37 @@ def similar_texts(cases: pd.DataFrame) -> Pairs:
     words, pictured = _shingle_sets(cases), is_pictured(cases)
     sizes = np.diff(words.indptr)
     rows = np.flatnonzero((sizes >= MIN_SHINGLES) | (~pictured & (sizes > 0)))
-    sets = [words.indices[words.indptr[i] : words.indptr[i + 1]].tobytes() for i in rows]
-    code = pd.factorize(np.array(sets, dtype=object))[0]
-    first = rows[np.unique(code, return_index=True)[1]] if len(rows) else rows
-    pairs = [(first[code], rows)]
-    first = first[np.argsort(sizes[first], kind="stable")]
-    size, shingles = sizes[first], words[first]
-    rare = _rarest(shingles)
+    sets = [words.indices[words.indptr[row] : words.indptr[row + 1]].tobytes() for row in rows]
+    pairs = [with_first(pd.Series(sets, index=rows, dtype=object))]
+    first = np.unique(pairs[0][0])
+    shingles, size = words[first], sizes[first]
     for start in range(0, len(first), _CHUNK):
-        end = min(start + _CHUNK, len(first))
-        # Of two sets whose index is at least t the smaller has at least t times the size of the larger.
-        low = int(np.searchsorted(size, TEXT_JACCARD * size[start]))
-        one, other = sparse.coo_array(rare[start:end] @ rare[low:end].T).coords
-        one, other = one[one + start > other + low] + start, other[one + start > other + low] + low
-        common: NDArray[np.int64] = np.asarray(shingles[one].multiply(shingles[other]).sum(axis=1)).ravel()
-        alike = common >= TEXT_JACCARD * (size[one] + size[other] - common)
-        pairs.append((first[one[alike]], first[other[alike]]))
+        common = (shingles[start : start + _CHUNK] @ shingles.T).toarray()
+        either = size[start : start + _CHUNK, None] + size - common
+        one, other = np.nonzero(common >= TEXT_JACCARD * either)
+        pairs.append((first[one + start], first[other]))
     ones, others = zip(*pairs, strict=True)
     return np.concatenate(ones).astype(np.int64), np.concatenate(others).astype(np.int64)
 
 
-def _rarest(sets: sparse.csr_array[np.int32, tuple[int, int]]) -> sparse.csr_array[np.int32, tuple[int, int]]:
-    """Of each set the rarest shingles, so many that sets whose index is at least `TEXT_JACCARD` share one of them.
-
-    Of a set of n at least t times n are shared, so of its n - ceil(t n) + 1 rarest at least one is, and the rarest of
-    all that are shared is among those of both (prefix filtering: Bayardo, Ma and Srikant 2007,
-    doi:10.1145/1242572.1242591). What everybody writes joins no pair then, and time does not grow with its square.
-    """
-    order = np.argsort(np.argsort(np.bincount(sets.indices, minlength=sets.shape[1]), kind="stable"))
-    sizes = np.diff(sets.indptr)
-    row = np.repeat(np.arange(len(sizes)), sizes)
-    by_rarity = np.lexsort((order[sets.indices], row))
-    place = np.arange(len(row)) - sets.indptr[row]
-    chosen = by_rarity[place < (sizes - np.ceil(TEXT_JACCARD * sizes - ROUNDING) + 1)[row]]
-    ones = np.ones(len(chosen), dtype=np.int32)
-    return sparse.csr_array((ones, (row[chosen], sets.indices[chosen])), shape=sets.shape)
-
-
 def _shingle_sets(cases: pd.DataFrame) -> sparse.csr_array[np.int32, tuple[int, int]]:
     """Which shingles occur in the texts of each case, 0 or 1, with shape (cases, shingles)."""
-    columns = [cases[name].fillna("") for name in ("question", "response_a", "response_b")]
+    texts = cases[["question", "response_a", "response_b"]].fillna("").to_numpy()
     try:
-        counts = CountVectorizer(analyzer=_shingles, binary=True, dtype=np.int32).fit_transform(pd.concat(columns))
+        sets = CountVectorizer(analyzer=_shingles, binary=True, dtype=np.int32).fit_transform(texts)
     except ValueError:  # scikit-learn's word for "no words at all"
         return sparse.csr_array(np.zeros((len(cases), 1), dtype=np.int32))
-    question, first, second = (counts[i * len(cases) : (i + 1) * len(cases)] for i in range(3))
-    together: sparse.csr_array[np.int32, tuple[int, int]] = sparse.csr_array(question + first + second)
-    together.data[:] = 1
-    together.sort_indices()
-    return together
+    sets.sort_indices()
+    return sparse.csr_array(sets)
 
 
-def _shingles(text: str) -> list[str]:
-    words = WORD.findall(text.casefold())
-    return [" ".join(words[i : i + _SHINGLE]) for i in range(max(len(words) - _SHINGLE + 1, 1))] if words else []
+def _shingles(texts: NDArray[np.object_]) -> list[str]:
+    words = [WORD.findall(text.casefold()) for text in texts]
+    return [
+        " ".join(some[start : start + _SHINGLE])
+        for some in filter(None, words)
+        for start in range(max(len(some) - _SHINGLE + 1, 1))
+    ]
 
 
 def is_pictured(cases: pd.DataFrame) -> NDArray[np.bool_]:

@@ -7,7 +7,6 @@ checks them.
 import hashlib
 import io
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,7 +20,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.images.pictures import Progress
 from mrb_lib.benchmarks.items import ITEM as ITEM
 from mrb_lib.benchmarks.items import item_keys
-from mrb_lib.benchmarks.meta import meta_text
+from mrb_lib.benchmarks.meta import write_meta
 from mrb_lib.benchmarks.near_duplicates import (
     SIMILAR_TEXT,
     components,
@@ -29,21 +28,18 @@ from mrb_lib.benchmarks.near_duplicates import (
     near_duplicates,
     with_first,
 )
-from mrb_lib.benchmarks.table_digests import MARK, SUMS, digests_with
+from mrb_lib.benchmarks.table_digests import MARK, record_digests
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import replace_files
-from mrb_lib.tables.schema import SPLITS, TEST
+from mrb_lib.tables.files import write_atomic
+from mrb_lib.tables.schema import SPLITS
 
 SPLIT: Final = "split"
 FOLD: Final = "fold"
 CLUSTER: Final = "cluster"
-MODEL_PAIR: Final = "model_pair"
 _PATIENT: Final = re.compile(r"(patient|subject)s?[ _-]?(id|no|nr|number)?", re.IGNORECASE)
 _SUBFIELDS: Final = ("organ", "department")
 _MAIN: Final = "overall"
-_SHOWN_VALUES, _PARTS = 20, 2
-Members = NDArray[np.bool_]
 Amounts = NDArray[np.float64]
 
 
@@ -53,7 +49,7 @@ class SplitUnits:
 
     Attributes
     ----------
-    by : what makes cases one unit: `cluster`, `item`, `model_pair` or another column
+    by : what makes cases one unit: `cluster`, `item` or another column
     codes : shape (n_cases,), the unit of each case, numbered by first case
     near : the pairs of near-duplicates that are joined, see `mrb_lib.benchmarks.near_duplicates.near_duplicates`
     alike : the pairs with nearly the same texts about different images, which are not
@@ -80,8 +76,8 @@ def split_units(
     Parameters
     ----------
     by : a column of the cases; or "item", which is the column of that name and, where it is empty or absent, the
-        question with its images; or "model_pair", the two responders in either order. None takes `cluster` where a
-        case has one, else a column of patients, else "item". A case without a value is a unit of its own.
+        question with its images. None takes `cluster` where a case has one, else a column of patients, else "item". A
+        case without a value is a unit of its own.
     progress : see `mrb_lib.benchmarks.near_duplicates.near_duplicates`
     join_texts : join cases with nearly the same texts even where they are about different images
 
@@ -100,7 +96,7 @@ def split_units(
     names = map(str, cases.columns)
     patient = next((name for name in names if _PATIENT.fullmatch(name) and _has_values(cases, name)), None)
     chosen = by or (CLUSTER if _has_values(cases, CLUSTER) else patient or ITEM)
-    values = _values(benchmark, chosen)
+    values = item_keys(benchmark.cases_by_image) if chosen == ITEM else _column(cases, chosen, f"--by {chosen}")
     near = near_duplicates(benchmark, progress)
     pictured = is_pictured(cases)
     apart = (near["kind"] == SIMILAR_TEXT).to_numpy() & pictured[near["row_1"]] & pictured[near["row_2"]]
@@ -132,17 +128,6 @@ def _statement(units: SplitUnits, values: pd.Series) -> str:
 
 def _has_values(cases: pd.DataFrame, column: str) -> bool:
     return column in cases and bool(cases[column].notna().any())
-
-
-def _values(benchmark: Benchmark, by: str) -> pd.Series:
-    """The value of each case; null where it has none."""
-    cases = benchmark.cases
-    if by == ITEM:
-        return item_keys(benchmark.cases_by_image)
-    if by == MODEL_PAIR:
-        one, other = (_column(cases, name, f"--by {by}").astype("str") for name in ("model_a", "model_b"))
-        return one.where(one < other, other) + "\n" + other.where(one < other, one)
-    return _column(cases, by, f"--by {by}")
 
 
 def _column(cases: pd.DataFrame, name: str, option: str) -> pd.Series:
@@ -179,18 +164,14 @@ class Split:
             `split, n_cases, n_units, share`, and of each organ (or else department, or else fold) its share of the
             part's cases, under its name.
         """
-        cases = self.benchmark.cases
+        cases = self.benchmark.cases.assign(unit=self.units.codes)
+        both = pd.concat([cases, cases.assign(split="all")])
+        out = both.groupby(SPLIT).agg(n_cases=("unit", "size"), n_units=("unit", "nunique"))
+        out["share"] = out["n_cases"] / len(cases)
         column = next((name for name in (*_SUBFIELDS, FOLD) if _has_values(cases, name)), None)
-        parts = [(name, (cases[SPLIT] == name).to_numpy()) for name in SPLITS]
-        rows = []
-        for name, members in [*((n, m) for n, m in parts if m.any()), ("all", np.ones(len(cases), dtype=bool))]:
-            row: dict[str, object] = {"split": name, "n_cases": int(members.sum())}
-            row |= {"n_units": len(np.unique(self.units.codes[members])), "share": float(members.mean())}
-            if column is not None:
-                shares = cases.loc[members, column].value_counts(normalize=True)
-                row |= {value: float(shares.get(value, 0.0)) for value in sorted(cases[column].dropna().unique())}
-            rows.append(row)
-        return pd.DataFrame(rows)
+        if column is not None:
+            out = out.join(pd.crosstab(both[SPLIT], both[column], normalize="index")).fillna(0.0)
+        return out.reindex([name for name in (*SPLITS, "all") if name in out.index]).reset_index()
 
 
 def split(
@@ -200,7 +181,6 @@ def split(
     test: float = 0.2,
     validation: float = 0.1,
     seed: int = 0,
-    leave_out: Sequence[str] = (),
     folds: str | None = None,
     join_texts: bool = False,
     progress: Progress | None = None,
@@ -211,8 +191,6 @@ def split(
     ----------
     by, join_texts : what makes cases one unit, see `split_units`
     test, validation : shares of the cases; the rest is to train on
-    leave_out : "column=value" of cases that are all tested on, with the whole units they belong to; the shares are of
-        the other cases, so that a part of the test is like what was trained on
     folds : a column whose values name the folds: each has its own train, validation and test, so that a judge may be
         trained on all but one. A unit with several values goes to the fold of most of its cases.
     progress : see `mrb_lib.benchmarks.near_duplicates.near_duplicates`
@@ -225,7 +203,7 @@ def split(
     Raises
     ------
     InputError
-        A share is impossible, a column or value is unknown, or there are too few units to make the parts.
+        A share is impossible, a column is unknown, or there are too few units to make the parts.
 
     Notes
     -----
@@ -234,25 +212,17 @@ def split(
     """
     shares = _shares(test, validation)
     cases = benchmark.cases
-    named = _left_out(cases, leave_out)
     units = split_units(benchmark, by, progress, join_texts=join_texts)
     statements = [f"split {units.statement}"]
-    held = np.isin(units.codes, units.codes[named])
-    if named.any():
-        moved = f", and {held.sum() - named.sum():,} more of the same units" if held.sum() > named.sum() else ""
-        statements.append(f"left out for the test: {named.sum():,} cases with {' or '.join(leave_out)}{moved}")
-    if held.all():
-        raise InputError(f"--leave-out {leave_out[0]}: leaves nothing to train on; leave out less.")
     fold = None
     if folds is not None:
         fold, moved_to = _folds(cases, folds, units)
         statements.append(f"{fold.nunique()} folds by {folds}{moved_to}")
-    label = _draw(benchmark, units, held, fold, shares, seed)
+    label = _draw(benchmark, units, fold, shares, seed)
     out = cases.drop(columns=FOLD, errors="ignore").assign(split=pd.Series(label, index=cases.index, dtype="str"))
     if fold is not None:
         out = out.assign(fold=fold)
     rule: dict[str, object] = {"by": units.by, "test": test, "validation": validation, "seed": seed}
-    rule |= {"leave_out": list(leave_out)} if leave_out else {}
     rule |= {"folds": folds} if folds is not None else {}
     rule |= {"join_texts": True} if join_texts else {}
     rule |= {f"n_{name}": int((out[SPLIT] == name).sum()) for name in SPLITS}
@@ -262,28 +232,12 @@ def split(
 
 
 def _shares(test: float, validation: float) -> Amounts:
-    for name, share in (("--test", test), ("--validation", validation)):
-        if not 0 <= share < 1:
-            raise InputError(f"{name} {share:g}: is not a share; give a number from 0 to below 1.")
-    if test + validation >= 1:
-        raise InputError(f"--test {test:g} and --validation {validation:g}: leave nothing to train on; give less.")
+    if not (test >= 0 and validation >= 0 and test + validation < 1):
+        raise InputError(
+            f"--test {test:g} and --validation {validation:g}: are not shares, or leave nothing to train on; give "
+            "shares from 0, less than 1 together."
+        )
     return np.array([1 - test - validation, validation, test])
-
-
-def _left_out(cases: pd.DataFrame, wishes: Sequence[str]) -> Members:
-    """Return a mask of the cases that are named to be left out."""
-    named = np.zeros(len(cases), dtype=bool)
-    for wish in wishes:
-        column, equals, value = wish.partition("=")
-        if not equals:
-            raise InputError(f"--leave-out {wish}: name a column and a value, as in organ=eye.")
-        values = _column(cases, column, f"--leave-out {wish}").astype("str")
-        members = (values == value).to_numpy(dtype=bool)
-        if not members.any():
-            some = ", ".join(sorted(values.dropna().unique())[:_SHOWN_VALUES])
-            raise InputError(f"--leave-out {wish}: no case has that value; {column} is one of {some}.")
-        named |= members
-    return named
 
 
 def _folds(cases: pd.DataFrame, column: str, units: SplitUnits) -> tuple[pd.Series, str]:
@@ -291,7 +245,7 @@ def _folds(cases: pd.DataFrame, column: str, units: SplitUnits) -> tuple[pd.Seri
     values = _column(cases, column, f"--folds {column}").astype("str").reset_index(drop=True)
     counts = pd.crosstab(units.codes, values)
     fold = pd.Series(counts.idxmax(axis=1).reindex(units.codes).to_numpy(), index=cases.index, dtype="str")
-    if fold.nunique() < _PARTS:
+    if fold.nunique() < 2:
         raise InputError(f"--folds {column}: makes one fold of all cases; use a column that tells more apart.")
     moved = int((values.notna().to_numpy() & (fold.to_numpy() != values.to_numpy())).sum())
     return fold, f"; {moved:,} cases stand in the fold of most of their unit" if moved else ""
@@ -309,9 +263,9 @@ def _balanced_columns(benchmark: Benchmark) -> pd.DataFrame:
 
 
 def _draw(
-    benchmark: Benchmark, units: SplitUnits, held: Members, fold: pd.Series | None, shares: Amounts, seed: int
+    benchmark: Benchmark, units: SplitUnits, fold: pd.Series | None, shares: Amounts, seed: int
 ) -> NDArray[np.object_]:
-    """The name of the part of each case; what is held out is for the test, the rest is drawn fold by fold.
+    """The name of the part of each case, drawn fold by fold.
 
     Raises
     ------
@@ -319,19 +273,18 @@ def _draw(
         A part that was asked for has no case.
     """
     codes, rng = units.codes, np.random.default_rng(seed)
-    label = np.full(len(codes), TEST, dtype=object)
+    label = np.empty(len(codes), dtype=object)
     counts = strata(_balanced_columns(benchmark))
     group = np.zeros(len(codes), dtype=np.int64) if fold is None else pd.factorize(fold, sort=True)[0]
-    for value in np.unique(group[~held]):
-        rows = np.flatnonzero((group == value) & ~held)
+    for value in np.unique(group):
+        rows = np.flatnonzero(group == value)
         unit = pd.factorize(codes[rows])[0]
         members = np.zeros((int(unit.max()) + 1, counts.shape[1]))
         np.add.at(members, unit, counts[rows])
         label[rows] = np.array(SPLITS, dtype=object)[allocate(members, shares, rng)[unit]]
     for name, share in zip(SPLITS, shares, strict=True):
-        if share > 0 and not (label[~held] == name).any():
-            n = len(np.unique(codes[~held]))
-            what = "one unit holds all cases" if n == 1 else f"{n} units are too few"
+        if share > 0 and not (label == name).any():
+            what = "one unit holds all cases" if units.n == 1 else f"{units.n} units are too few"
             raise InputError(
                 f"--by {units.by}: leaves {name} empty, for {what}; choose a --by that makes more, or other shares."
             )
@@ -430,7 +383,7 @@ def check_replaceable(benchmark: Benchmark) -> None:
 
 
 def write_split(benchmark: Benchmark) -> None:
-    """Write the split of a benchmark into its folder: `cases.parquet` and `benchmark.toml`, both or neither.
+    """Write the split of a benchmark into its folder: `benchmark.toml`, then `cases.parquet`.
 
     Every other column of the cases keeps its values and its type.
 
@@ -448,6 +401,7 @@ def write_split(benchmark: Benchmark) -> None:
     buffer = io.BytesIO()
     marked = stored.replace_schema_metadata({**(stored.schema.metadata or {}), **MARK})
     pq.write_table(marked, buffer, compression="zstd")
-    contents = {"cases.parquet": buffer.getvalue(), "benchmark.toml": meta_text(benchmark.meta).encode("utf-8")}
-    contents[SUMS] = digests_with(folder, {"cases.parquet": hashlib.sha256(buffer.getvalue()).hexdigest()})
-    replace_files(folder, contents)
+    # A rule without its split is no harm: its digest is not that of the cases.
+    write_meta(benchmark.meta, folder / "benchmark.toml")
+    write_atomic(folder / "cases.parquet", buffer.getvalue())
+    record_digests(folder)

@@ -5,7 +5,6 @@ edited: that is said at every opening until `mrb check --accept` records the new
 """
 
 import logging
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -22,18 +21,10 @@ MARK: Final = {b"mrb_table": b"1"}
 """The metadata of the parquet files of tables that this program writes."""
 
 
-def record_digests(folder: Path, tables: Iterable[str] = TABLES) -> None:
-    """Record the digests of tables that are there as they are now; those of the others stay."""
-    present = {name: sha256_of(folder / name) for name in tables if (folder / name).is_file()}
-    if present.keys() >= set(TABLES):
-        (folder / SUMS).unlink(missing_ok=True)  # a damaged record of all that is recorded anew is of no use
-    write_atomic(folder / SUMS, digests_with(folder, present))
-
-
-def digests_with(folder: Path, digests: Mapping[str, str]) -> bytes:
-    """Return the text of `SHA256SUMS` with the digests of some tables exchanged."""
-    lines = sorted({**_recorded(folder), **digests}.items())
-    return "".join(f"{digest}  {name}\n" for name, digest in lines).encode("utf-8")
+def record_digests(folder: Path) -> None:
+    """Record the digests of the tables as they are now."""
+    present = [name for name in TABLES if (folder / name).is_file()]
+    write_atomic(folder / SUMS, "".join(f"{sha256_of(folder / name)}  {name}\n" for name in present))
 
 
 def changed_tables(folder: Path) -> list[Finding]:

@@ -19,17 +19,7 @@ from mrb_lib.tables.errors import InputError
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Several:
-    """What a case may have any number of, such as tags: a tuple of texts for each case.
-
-    A comparison holds where it holds for one of them; `!=` and `not in` hold where `==` and `in` do not.
-    """
-
-    values: pd.Series
-
-
-Lookup = Callable[[str, tuple[str, ...]], "pd.Series | Several"]
+Lookup = Callable[[str, tuple[str, ...]], pd.Series]
 LENGTHS: Final = {"length_question": "question", "length_a": "response_a", "length_b": "response_b"}
 _LONGEST = 2000
 _COMPARED: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
@@ -83,7 +73,7 @@ def syntax_tree(text: str) -> ast.expr:
         raise InputError(f"where {text!r}: cannot be read ({error}){_HOW}") from None
 
 
-def case_lookup(cases: pd.DataFrame, also: Sequence[str] = ()) -> Callable[[str, tuple[str, ...]], pd.Series]:
+def case_lookup(cases: pd.DataFrame, also: Sequence[str] = ()) -> Lookup:
     """The values of the columns of the cases, of the lengths of their texts in characters, and of `n_images`.
 
     `length` is that of the longer response. A name that is unknown is told the others, and those of `also`.
@@ -129,7 +119,7 @@ class _Filter:
             return np.asarray(np.all(parts, axis=0))
         if _is_name(node):
             values = self.values(node)
-            if isinstance(values, pd.Series) and pd.api.types.is_bool_dtype(values):
+            if pd.api.types.is_bool_dtype(values):
                 return np.asarray(values, dtype=bool)
             raise self.fault(f"{ast.unparse(node)} is not true or false; compare it with something.")
         raise self.fault(f"{ast.unparse(node)} is not part of the language{_HOW}")
@@ -139,11 +129,8 @@ class _Filter:
         if _is_name(right) and not _is_name(left) and not isinstance(how, ast.In | ast.NotIn):
             left, how, right = right, _MIRRORED.get(type(how), type(how))(), left
         named = {ast.unparse(node): self.values(node) for node in (left, right) if _is_name(node)}
-        several = next((one for one in named.values() if isinstance(one, Several)), None)
-        if several is not None:
-            return self.of_several(several.values, left, how, right, is_alone=len(named) == 1)
         values = next(iter(named.values()), None)
-        if isinstance(values, Several) or values is None:
+        if values is None:
             raise self.fault(f"{ast.unparse(left)} is not a name{_HOW}")
         if isinstance(how, ast.Is | ast.IsNot):
             if not (isinstance(right, ast.Constant) and right.value is None):
@@ -173,20 +160,6 @@ class _Filter:
             raise self.fault(f"{ast.unparse(left)} cannot be compared so.") from None
         return np.asarray(found.fillna(False).astype(bool) & known, dtype=bool)
 
-    def of_several(self, values: pd.Series, left: ast.expr, how: ast.cmpop, right: ast.expr, *, is_alone: bool) -> Mask:
-        """Where a comparison holds for one of the values that a case has; its negation where it holds for none."""
-        each = values.explode().dropna()
-        if isinstance(how, ast.Is | ast.IsNot) and isinstance(right, ast.Constant) and right.value is None:
-            found = ~values.index.isin(each.index)
-        elif is_alone and isinstance(how, ast.Eq | ast.NotEq | ast.In | ast.NotIn):
-            positive = ast.Eq() if isinstance(how, ast.Eq | ast.NotEq) else ast.In()
-            flat = each.astype("str").reset_index(drop=True)
-            holds = _Filter(lambda _name, _keys: flat, self.text).compared(left, positive, right)
-            found = values.index.isin(each.index[holds])
-        else:
-            raise self.fault("what has several values is asked with ==, !=, in, not in or is None.")
-        return np.asarray(~found if isinstance(how, ast.NotEq | ast.NotIn | ast.IsNot) else found)
-
     def contained(self, values: pd.Series, left: ast.expr, right: ast.expr) -> pd.Series:
         """Return whether values are in a list, or a word in a text."""
         if _is_name(right):
@@ -199,7 +172,7 @@ class _Filter:
             raise self.fault("`in` needs a list such as ('eye', 'lung'), or the name of a text.")
         return values.isin([self.constant(item) for item in right.elts])
 
-    def values(self, node: ast.expr) -> pd.Series | Several:
+    def values(self, node: ast.expr) -> pd.Series:
         """Return what a name, perhaps with keys in brackets, stands for."""
         if isinstance(node, ast.Name):
             return self.lookup(node.id, ())

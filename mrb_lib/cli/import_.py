@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mrb_lib.benchmarks.audit.identities import identity_findings
+from mrb_lib.benchmarks.audit.labels import identity_findings
 from mrb_lib.benchmarks.formats import READERS, read_source
 from mrb_lib.cli.findings import echo_findings, echo_groups
 from mrb_lib.cli.formats import ImportCommand, chosen_options

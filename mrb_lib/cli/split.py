@@ -26,9 +26,6 @@ def split(
     test: Annotated[float, typer.Option(metavar="SHARE", help="Share of the cases to test on.")] = 0.2,
     validation: Annotated[float, typer.Option(metavar="SHARE", help="Share of the cases to stop training by.")] = 0.1,
     seed: Seed = 0,
-    leave_out: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Test on all of these cases: organ=eye.")
-    ] = None,
     folds: Annotated[str | None, typer.Option(metavar="COLUMN", help="Name folds by this column.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the split that the cases have.")] = False,
 ) -> None:
@@ -43,7 +40,6 @@ def split(
             test=test,
             validation=validation,
             seed=seed,
-            leave_out=leave_out or [],
             folds=folds,
             join_texts=join_texts,
             progress=step,

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.benchmarks.benchmark import BenchmarkWriter
+from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.demo.annotators import vote
 from mrb_lib.demo.canvas import FIELD, MARGIN, WIDTH
@@ -66,7 +66,7 @@ def write_demo(
     Parameters
     ----------
     folder : an empty folder; wrap the call in `mrb_lib.tables.files.staged_folder`
-    cases : how many cases; 1,026 is the published size. Memory does not grow with it.
+    cases : how many cases; 1,026 is the published size. Pictures are written one by one.
     seed : a whole number, at least 0
     progress : called with the number of cases written so far, after every chunk
 
@@ -113,22 +113,21 @@ def write_cases(
     if seed < 0:
         raise InputError(f"--seed {seed}: must not be negative.")
     meta = replace(meta, source="drawn by mrb demo", licence="MIT", extra={"seed": seed, "cases": cases})
-    with (
-        BenchmarkWriter(folder, meta) as writer,
-        pq.ParquetWriter(folder / "truth.parquet", schema, compression="zstd") as truth,
-    ):
+    (folder / "images").mkdir(parents=True)
+    rows, votes = [], []
+    with pq.ParquetWriter(folder / "truth.parquet", schema, compression="zstd") as truth:
         for start in range(0, cases, CHUNK):
             chunk = [simulate(seed, i) for i in range(start, min(start + CHUNK, cases))]
-            table = pd.DataFrame([one.case for one in chunk])
-            votes = [(str(one.case["case_id"]), *vote) for one in chunk for vote in one.votes]
-            writer.add(
-                table.astype({"reference": "str"}),
-                pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"], dtype="str"),
-                {f"{one.case['case_id']}.png": one.picture for one in chunk},
-            )
+            rows += [one.case for one in chunk]
+            votes += [(str(one.case["case_id"]), *vote) for one in chunk for vote in one.votes]
+            for one in chunk:
+                (folder / "images" / f"{one.case['case_id']}.png").write_bytes(one.picture)
             truth.write_table(pa.Table.from_pylist([row for one in chunk for row in one.truth], schema=schema))
             if progress is not None:
                 progress(start + len(chunk))
+    table = pd.DataFrame(rows).astype({"reference": "str"})
+    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
+    save(Benchmark(meta, table, annotations), folder)
 
 
 def streams(seed: int, *key: int) -> list[np.random.Generator]:

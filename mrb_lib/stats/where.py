@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.where import Mask, Several, case_lookup, matching
+from mrb_lib.benchmarks.where import Mask, case_lookup, matching
 from mrb_lib.stats.analysis import GivenVerdicts, labels, read_panels
 from mrb_lib.stats.options import IntArray, check_choice
 from mrb_lib.stats.panel import ABSENT, NULL, Panel, as_panel
@@ -25,7 +25,15 @@ RIGHT, HALF, WRONG, UNSCORED, NO_LABEL, NOT_JUDGED, SEEN = OUTCOMES
 MIXED_CODE: Final = int(np.iinfo(np.int8).max)
 CELL: Final = ["judge", "dimension", "case_id"]
 _NO_STORE = "there is no store of reviews; `mrb review BENCH` makes one there, and MRB_STORE names another"
-_BESIDE = ("gold", "outcome['a judge']", "says['a judge']", "reviewers", "reviewed_by['a name']", TAG)
+_BESIDE = (
+    "gold",
+    "outcome['a judge']",
+    "says['a judge']",
+    "reviewers",
+    "reviewed_by['a name']",
+    "tags",
+    "tagged['a tag']",
+)
 ByCase = Mapping[str, Sequence[str]]
 
 
@@ -121,7 +129,7 @@ def cases_where(
     Beside the columns of the cases and their lengths: `gold` (the label on "overall", or on the last dimension where
     there is none) and `gold['accuracy']`; `outcome['a judge']` and `outcome['a judge', 'accuracy']`, one of `OUTCOMES`;
     `says['a judge']`, A, B, tie or mixed, of ratings a category or mixed; `reviewers`, how many reviewed the case, and
-    `reviewed_by['a name']`; `tag`, any of the tags that reviewers gave it: `tag == 'artefact'`, `tag is None`.
+    `reviewed_by['a name']`; `tags`, how many they gave it, and `tagged['artefact']`.
 
     Parameters
     ----------
@@ -140,10 +148,7 @@ def cases_where(
         check_choice("dimension", name, dimensions)
         return rows[rows["dimension"] == name].set_index("case_id")
 
-    def look(name: str, keys: tuple[str, ...]) -> pd.Series | Several:
-        if name == TAG and not keys and TAG not in cases:
-            by_case = tags()
-            return Several(pd.Series([tuple(by_case.get(case, ())) for case in ids], dtype=object))
+    def look(name: str, keys: tuple[str, ...]) -> pd.Series:
         if name == "gold" and "gold" not in cases:
             return ids.map(on_dimension(gold, keys)["choice"])
         if name in ("outcome", "says") and keys:
@@ -155,6 +160,10 @@ def cases_where(
             return ids.map(found["outcome"]).fillna(NOT_JUDGED)
         if name == "reviewers" and not keys:
             return ids.map({case: len(names) for case, names in reviewers().items()}).fillna(0).astype("int64")
+        if name == "tags" and not keys and name not in cases:
+            return ids.map({case: len(names) for case, names in tags().items()}).fillna(0).astype("int64")
+        if name == "tagged" and len(keys) == 1:
+            return ids.isin({case for case, names in tags().items() if keys[0] in names})
         if name == "reviewed_by" and len(keys) == 1:
             return ids.isin({case for case, names in reviewers().items() if keys[0] in names})
         return of_columns(name, keys)
@@ -207,7 +216,7 @@ def restricted(
 
 def asks_for_tags(text: str) -> bool:
     """Return whether a filter may ask for tags; wrong only where a text contains the word."""
-    return re.search(rf"\b{TAG}\b", text) is not None
+    return re.search(r"\b(tags|tagged)\b", text) is not None
 
 
 def asks_for_reviews(text: str) -> bool:

@@ -16,11 +16,10 @@ def day_span(text: str) -> tuple[date, date] | None:
     ----------
     text : `2023`, `2023-05` or `2023-05-17`
     """
-    try:
-        period = pd.Period(text) if _FORM.fullmatch(text) else None
-    except ValueError:
-        period = None
-    if period is None:
+    if not _FORM.fullmatch(text):
         return None
-    first, last = (period.asfreq("D", end) for end in ("start", "end"))
-    return date(first.year, first.month, first.day), date(last.year, last.month, last.day)
+    try:
+        period = pd.Period(text)
+    except ValueError:
+        return None
+    return period.start_time.date(), period.end_time.date()

@@ -6,8 +6,7 @@ import os
 import re
 import secrets
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -95,21 +94,6 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def replace_files(folder: Path, contents: Mapping[str, bytes | str]) -> None:
-    """Replace files of a folder that belong together, once all of them are written.
-
-    Parameters
-    ----------
-    contents : of each file by its name in the folder, in the order in which they are replaced
-    """
-    with tempfile.TemporaryDirectory(prefix=".new.", dir=folder) as name:
-        stage = Path(name)
-        for file, content in contents.items():
-            write_atomic(stage / file, content)
-        for file in contents:
-            (stage / file).replace(folder / file)
 
 
 def decoded(content: bytes) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, TypeVar, cast, dataclass_transform, get_args, get_type_hints
 
 import pydantic.dataclasses
-from pydantic import BeforeValidator, ConfigDict, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Strict, ValidationError
 
 from mrb_lib.tables.errors import InputError
 
@@ -69,20 +69,22 @@ def _split_names(value: object) -> object:
     return value
 
 
-def _as_texts(value: object) -> object:
-    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
+def _as_several(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
 
 
 def _as_paths(value: object) -> object:
-    texts = _as_texts(value)
-    return tuple(Path(one) if isinstance(one, str) else one for one in texts) if isinstance(texts, tuple) else value
+    several = _as_several(value)
+    if not isinstance(several, list | tuple):
+        return value
+    return [Path(one) if isinstance(one, str) else one for one in several]
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
 """Several names: a list, or text with commas."""
-Texts = Annotated[tuple[str, ...], BeforeValidator(_as_texts)]
+Texts = Annotated[tuple[str, ...], Strict(False), BeforeValidator(_as_several)]
 """Several texts, which may contain commas: a list, or one text."""
-Paths = Annotated[tuple[Path, ...], BeforeValidator(_as_paths)]
+Paths = Annotated[tuple[Path, ...], Strict(False), BeforeValidator(_as_paths)]
 """Several paths, which may contain commas: a list, or one path."""
 
 
@@ -111,7 +113,10 @@ _WORDS: Final = {
     "Field required": "is missing",
     "String should match pattern '\\S'": "must not be blank",
     "String should": "must",
-    "a dictionary or an instance of Criterion": "a table",
+    "List should": "List must",
+    " after validation": "",
+    "an object": "a table",
+    "a valid array": "a list",
     ", unable to parse string as an integer": "",
     ", unable to parse string as a number": "",
     "greater than or equal to": "at least",
@@ -123,6 +128,7 @@ _WORDS: Final = {
     "a valid boolean": "true or false",
     "a valid tuple": "a list",
     "a valid dictionary": "a table",
+    "a valid mapping": "a table",
 }
 """Words of pydantic, and what users read in their place."""
 
@@ -161,23 +167,13 @@ def changed(base: T, values: Mapping[str, object]) -> T:
     Raises
     ------
     OptionError
-        Values are of the wrong type or out of range; all of these are named.
+        Values of one of these dataclasses are of the wrong type or out of range; all of its own are named.
     """
     own: dict[str, object] = {}
-    problems: dict[str, str] = {}
     for one in fields(cast("Any", base)):
         part = getattr(base, one.name)
         if one.name in values:
             own[one.name] = values[one.name]
         elif is_dataclass(part):
-            try:
-                own[one.name] = changed(part, values)
-            except OptionError as error:
-                problems |= error.problems
-    try:
-        made = cast("T", replace(cast("Any", base), **own))
-    except OptionError as error:
-        problems |= error.problems
-    if problems:
-        raise OptionError(problems)
-    return made
+            own[one.name] = changed(part, values)
+    return cast("T", replace(cast("Any", base), **own))

@@ -2,7 +2,7 @@
 
 import pkgutil
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Final, TypeVar
@@ -27,7 +27,6 @@ class Registry(Mapping[str, T]):
     def __init__(self, kind: str, *homes: str) -> None:
         self._kind, self._homes = kind, homes
         self._features: dict[str, T] = {}
-        self._is_complete = False
 
     def add(self, name: str, feature: T) -> None:
         """Register a feature; raises `ValueError` if the name is taken by another."""
@@ -36,33 +35,25 @@ class Registry(Mapping[str, T]):
         self._features[name] = feature
 
     def __getitem__(self, name: str) -> T:
-        features = self._complete()
-        if name not in features:
+        if name not in self._complete:
             raise InputError(f"{self._kind} {name!r} is unknown; use one of {', '.join(self)}.{nearest(name, self)}")
-        return features[name]
+        return self._complete[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._complete()
+        return name in self._complete
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._complete()))
+        return iter(sorted(self._complete))
 
     def __len__(self) -> int:
-        return len(self._complete())
+        return len(self._complete)
 
+    @cached_property
     def _complete(self) -> dict[str, T]:
-        """Return the features, those of the homes and of installed packages among them."""
-        if not self._is_complete:
-            for home in self._homes:
-                for module in pkgutil.walk_packages(import_module(home).__path__, f"{home}."):
-                    import_module(module.name)
-            load_plugins()
-            self._is_complete = True
+        """The features, those of the homes and of installed packages among them."""
+        for home in self._homes:
+            for module in pkgutil.walk_packages(import_module(home).__path__, f"{home}."):
+                import_module(module.name)
+        for plugin in sorted(entry_points(group=PLUGINS), key=lambda point: point.name):
+            plugin.load()
         return self._features
-
-
-@cache
-def load_plugins() -> None:
-    """Import the modules that installed packages name in the entry-point group `mrb_lib.plugins`."""
-    for plugin in sorted(entry_points(group=PLUGINS), key=lambda point: point.name):
-        plugin.load()

@@ -31,7 +31,7 @@ class Criterion:
     dimension: Annotated[str, Field(strict=True)] | None = None
 
 
-_CRITERIA: Final = TypeAdapter(list[Criterion])
+_CRITERIA: Final = TypeAdapter(Annotated[list[Criterion], Field(min_length=1, max_length=MOST_CRITERIA)])
 
 
 class RubricError(InputError):
@@ -57,18 +57,11 @@ def read_rubric(stated: str, dimensions: Sequence[str] | None = None) -> tuple[C
         The text is not a rubric.
     """
     try:
-        entries = json.loads(stated)
-    except (ValueError, RecursionError):
-        raise RubricError("the rubric is not JSON") from None
-    if not isinstance(entries, list) or not entries:
-        raise RubricError("the rubric has no criteria")
-    if len(entries) > MOST_CRITERIA:
-        raise RubricError(f"the rubric has {len(entries):,} criteria", f"keep at most {MOST_CRITERIA}")
-    try:
-        criteria = tuple(_CRITERIA.validate_python(entries))
+        criteria = tuple(_CRITERIA.validate_json(stated))
     except ValidationError as error:
-        (place, *key), fault = error.errors()[0]["loc"], in_plain_words(error.errors()[0]["msg"])
-        raise RubricError(f"entry {int(place) + 1} of the rubric: {' '.join([*map(str, key), fault])}") from None
+        fault = error.errors()[0]
+        places = (f"entry {part + 1} of" if isinstance(part, int) else f"{part} in" for part in fault["loc"][::-1])
+        raise RubricError(f"{' '.join([*places, 'the rubric'])}: {in_plain_words(fault['msg'])}") from None
     for number, criterion in enumerate(criteria, start=1):
         if dimensions is not None and criterion.dimension not in (None, *dimensions):
             problem = f"entry {number} of the rubric: the dimension is not one of the benchmark's"
@@ -117,7 +110,7 @@ def rubric_text(value: object) -> object:
     if not isinstance(entries, list):
         return value
     try:
-        return json.dumps([_without_nulls(entry) for entry in entries], ensure_ascii=False)
+        return json.dumps(entries, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         return value
 
@@ -142,7 +135,3 @@ def points(weights: Sequence[float], met: Sequence[float]) -> float:
     exact = [Fraction(repr(float(weight))) for weight in weights]
     won = sum((weight * Fraction(each) for weight, each in zip(exact, met, strict=True)), Fraction())
     return float(won / sum(weight for weight in exact if weight > 0))
-
-
-def _without_nulls(entry: object) -> object:
-    return {key: value for key, value in entry.items() if value is not None} if isinstance(entry, dict) else entry

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, Unpack
+from functools import partial
+from typing import Literal, SupportsInt, TypedDict, Unpack, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mrb_lib.tables.dates import day_span
 from mrb_lib.tables.errors import InputError, shortened
@@ -28,7 +30,7 @@ from mrb_lib.tables.schema import (
 )
 
 _NAMES = {"case_id", "annotator", "dimension", "judge", "probe"}
-_SHOWN = 40
+_SHOWN = 80
 
 Severity = Literal["error", "warning", "info"]
 CASES_FILE, ANNOTATIONS_FILE = "cases.parquet", "annotations.parquet"
@@ -62,25 +64,14 @@ class Finding:
 
 
 def case_finding(
-    cases: pd.DataFrame,
-    row: int | np.integer[Any],
-    column: str,
-    problem: str,
-    cure: str,
-    *,
-    severity: Severity = "warning",
+    cases: pd.DataFrame, row: SupportsInt, column: str, problem: str, cure: str, severity: Severity = "warning"
 ) -> Finding:
     """Return a finding about one case of a benchmark; `row` counts the rows of the cases table from 0."""
     return Finding(severity, CASES_FILE, int(row) + 1, column, problem, cure, str(cases["case_id"].iloc[int(row)]))
 
 
 def counted(
-    count: int,
-    severity: Severity,
-    file: object,
-    problem: str,
-    cure: str,
-    column: str | None = None,
+    count: int, severity: Severity, file: object, problem: str, cure: str, column: str | None = None
 ) -> list[Finding]:
     """One finding that says how often something occurred; none where it never did."""
     if not count:
@@ -163,33 +154,37 @@ def inspect(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[
     task = rules.get("task", "preference")
     columns = _columns(table, task)
     faults: list[Fault] = []
+    needed = ", ".join(column.name for column in columns if column.required)
     for column in columns:
         if column.name in frame.columns:
-            found = _column_faults(frame, column, table, rules)
-            faults += [(row, column.name, problem, cure) for row, problem, cure in found]
+            faults += [(column.name, *check) for check in _column_checks(frame, column, table, rules)]
         elif column.required:
-            cure = f"add it (the table needs {', '.join(one.name for one in columns if one.required)})"
+            cure = f"add it (the table needs {needed})"
             if column.name == "response_b":
                 cure += ', or write task = "rating" in benchmark.toml where one response a case is rated'
-            faults.append((None, column.name, "the column is missing", cure))
-    if not faults:
-        faults += _repeated_keys(frame, table)
-        if table == "verdicts" and "status" in frame.columns:
-            faults += _status_faults(frame)
-        if table == "cases" and task == "rating" and "step" in frame.columns:
-            faults += _step_faults(frame)
-    ids = frame["case_id"] if "case_id" in frame.columns else None
-    numbers = _numbers(frame)
-    findings = []
-    for row, name, problem, cure in faults:
-        case = None if ids is None or row is None or name == "case_id" else str(ids.iloc[row])
-        findings.append(Finding("error", source, None if row is None else int(numbers[row]), name, problem, cure, case))
+            faults.append((column.name, None, "the column is missing", cure))
+    numbers, findings = _numbers(frame), []
+    if not any(mask is None or mask.any() for _, mask, *_ in faults):
+        faults += _row_checks(frame, table, task)
+        findings = _repeated_keys(frame, table, source, numbers)
+    for name, mask, problem, cure in faults:
+        if mask is None:
+            findings.append(Finding("error", source, None, name, problem, cure))
+            continue
+        for row in map(int, np.flatnonzero(mask)):
+            value = frame[name].iloc[row]
+            shown = shortened(repr(value) if isinstance(value, str) else str(value), _SHOWN)
+            case = str(frame["case_id"].iloc[row]) if name != "case_id" and "case_id" in frame.columns else None
+            stated = problem.replace("VALUE", shown).replace("TYPE", type(value).__name__)
+            findings.append(Finding("error", source, int(numbers[row]), name, stated, cure, case))
     return findings
 
 
-Fault = tuple[int | None, str | None, str, str]
-"""A row, from 0, and a column, None where it is about several; what is wrong there, and the cure."""
-ColumnFault = tuple[int, str, str]
+Mask = NDArray[np.bool_]
+Check = tuple[Mask, str, str]
+"""True for each row that breaks a rule; the problem, with VALUE and TYPE for what the row holds; and the cure."""
+Fault = tuple[str, Mask | None, str, str]
+"""A check of a column, by its name; without rows where it is about the whole column."""
 
 
 def _columns(table: TableName, task: Task) -> tuple[Column, ...]:
@@ -203,19 +198,13 @@ def _columns(table: TableName, task: Task) -> tuple[Column, ...]:
     return tuple(of_rating.get(column.name, column) for column in COLUMNS[table])
 
 
-def _rows(mask: pd.Series | np.ndarray) -> list[int]:
-    """The rows of a mask. Masks are arrays: in small tables an operation of pandas takes fifty times as long."""
-    rows: list[int] = np.flatnonzero(np.asarray(mask, dtype=bool)).tolist()
-    return rows
-
-
 def _numbers(frame: pd.DataFrame) -> pd.Index:
     """Return the number of each row, from 1."""
     return (frame.index if frame.index.inferred_type == "integer" else pd.RangeIndex(len(frame))) + 1
 
 
-def _is(values: pd.Series) -> np.ndarray:
-    """A series of truth values as an array."""
+def _is(values: pd.Series) -> Mask:
+    """A series of truth values as an array: in small tables an operation of pandas takes fifty times as long."""
     return values.to_numpy(dtype=bool)
 
 
@@ -223,128 +212,108 @@ def _text(values: pd.Series) -> pd.Series:
     return values if values.dtype == "str" else values.astype("str")
 
 
-def _column_faults(frame: pd.DataFrame, column: Column, table: TableName, rules: Rules) -> Iterator[ColumnFault]:
-    """Yield the rows of a column that break its contract, each with what is wrong and the cure."""
+def _column_checks(frame: pd.DataFrame, column: Column, table: TableName, rules: Rules) -> Iterator[Check]:
+    """Yield what the values of a column are checked for."""
     values, dimensions = frame[column.name], rules.get("dimensions")
     if column.type == "names":
-        yield from _bad_names(values)
+        cure = "write a list, empty if there is none, of plain relative file names of at most 255 bytes"
+        yield ~_is(values.map(_are_file_names)), "VALUE is not a list of file names, or one leads out of images/", cure
         return
     missing = _is(values.isna())
-    if column.type == "rubric":
-        texts = values.map(lambda value: str(rubric_text(value)), na_action="ignore")
-        faults = {text: rubric_fault(text, dimensions) for text in texts[~missing].unique()}
-        yield from ((row, *fault) for row, text in enumerate(texts) if (fault := faults.get(text)) is not None)
-        return
     if not column.nullable:
         blank = missing | _is(_text(values).str.strip() == "") if column.name in _NAMES else missing
-        yield from ((row, "the value is missing", "fill it in or remove the row") for row in _rows(blank))
-    if column.type in ("int", "float"):
-        yield from _bad_numbers(values, missing, column)
-        return
+        yield blank, "the value is missing", "fill it in or remove the row"
+    if column.type == "rubric":
+        texts = values.map(lambda value: str(rubric_text(value)), na_action="ignore")
+        for text in texts[~missing].unique():
+            if (fault := rubric_fault(text, dimensions)) is not None:
+                yield _is(texts == text), *fault
+    elif column.type in ("int", "float"):
+        yield _number_check(values, missing, column)
+    else:
+        yield from _text_checks(frame, column, missing, table, rules)
+
+
+def _text_checks(frame: pd.DataFrame, column: Column, missing: Mask, table: TableName, rules: Rules) -> Iterator[Check]:
+    values, allowed = frame[column.name], cast("Sequence[str] | None", column.values)
     if not isinstance(values.dtype, pd.StringDtype | pd.CategoricalDtype):
         scalar = values.map(lambda value: isinstance(value, (str, int, np.integer)) and not isinstance(value, bool))
-        for row in _rows(~_is(scalar) & ~missing):
-            yield row, f"{type(values.iloc[row]).__name__} where text belongs", "write plain text"
+        yield ~_is(scalar) & ~missing, "TYPE where text belongs", "write plain text"
+    texts = _text(values)
     if column.type == "date":
-        for row in _rows(~_is(_text(values).map(day_span, na_action="ignore").notna()) & ~missing):
-            cure = "write a year, a month or a day, as 2023, 2023-05 or 2023-05-17"
-            yield row, f"{str(values.iloc[row])[:_SHOWN]!r} is not a date", cure
-    allowed, others = column.values, missing
-    if column.name == "dimension" and dimensions is not None:
-        allowed = tuple(dimensions)
+        cure = "write a year, a month or a day, as 2023, 2023-05 or 2023-05-17"
+        yield ~_is(texts.map(day_span, na_action="ignore").notna()) & ~missing, "VALUE is not a date", cure
+    if column.name == "dimension":
+        allowed = rules.get("dimensions")
     if column.name == "choice" and (table == "annotations" or rules.get("task") == "rating"):
-        categories, labels = rules.get("categories"), rules.get("labels")
-        allowed = CHOICES if categories is None else tuple(categories)
-        if labels and "dimension" in frame.columns:
-            of_labels = _is(_text(frame["dimension"]).isin(list(labels)))
-            yield from _bad_labels(frame, _rows(of_labels & ~missing), labels)
-            others = missing | of_labels
+        allowed = rules.get("categories") or CHOICES
+        dimensions = frame["dimension"] if "dimension" in frame.columns else values
+        for dimension, labels in (rules.get("labels") or {}).items():
+            own = _is(_text(dimensions) == dimension) & ~missing
+            of_labels = partial(_is_choice_of, labels=labels)
+            wrong = own & ~_is(texts.map(of_labels, na_action="ignore"))
+            cure = f'write those that apply of "{SEPARATOR.join(labels)}", in this order, or {NO_LABEL}'
+            yield wrong, f"VALUE is not a choice of labels of {dimension}", cure
+            missing = missing | own
     if allowed is not None:
-        hint = f"use one of {', '.join(allowed)}" if allowed != ("",) else "leave it empty: one response is rated"
-        hint += ", or declare the dimension in benchmark.toml" if column.name == "dimension" else ""
-        for row in _rows(~_is(_text(values).isin(list(allowed))) & ~others):
-            yield row, f"{str(values.iloc[row])!r} is not a known {column.name}", hint
+        cure = f"use one of {', '.join(allowed)}" if any(allowed) else "leave it empty: one response is rated"
+        cure += ", or declare the dimension in benchmark.toml" if column.name == "dimension" else ""
+        yield ~_is(texts.isin(list(allowed))) & ~missing, f"VALUE is not a known {column.name}", cure
 
 
-def _bad_labels(frame: pd.DataFrame, rows: list[int], labels: Mapping[str, Sequence[str]]) -> Iterator[ColumnFault]:
-    for row in rows:
-        stated, dimension = str(frame["choice"].iloc[row]), str(frame["dimension"].iloc[row])
-        if joined_labels(split_labels(stated), labels[dimension]) != stated:
-            own = SEPARATOR.join(labels[dimension])
-            cure = f'write those that apply of "{own}", in this order, or {NO_LABEL}'
-            yield row, f"{stated[:200]!r} is not a choice of labels of {dimension}", cure
-
-
-def _bad_numbers(values: pd.Series, missing: np.ndarray, column: Column) -> Iterator[ColumnFault]:
+def _number_check(values: pd.Series, missing: Mask, column: Column) -> Check:
     # As text, True is not a number, and a whole number too large for an array is read as what it is.
     as_text = pd.api.types.is_object_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype)
     numbers = pd.to_numeric(values.astype("str") if as_text else values, errors="coerce").astype("float64").to_numpy()
-    low = -np.inf if column.low is None else column.low
-    high = np.inf if column.high is None else column.high
-    fraction = np.isfinite(numbers) & (numbers != np.floor(numbers)) & (column.type == "int")
-    for mask, problem, cure in (
-        (np.isnan(numbers) & ~missing, "is not a number", "write a plain number"),
-        (fraction, "is not a whole number", "write a whole number"),
-        (np.isinf(numbers), "is not finite", "write a plain number, or leave it empty where there is none"),
-        ((numbers < low) | (numbers > high), f"is outside {low:g} to {high:g}", "correct the value"),
-    ):
-        for row in _rows(mask):
-            value = values.iloc[row]
-            yield row, f"{repr(value) if isinstance(value, str) else value} {problem}", cure
+    low, high = (-np.inf if column.low is None else column.low), (np.inf if column.high is None else column.high)
+    is_right = np.isfinite(numbers) & (numbers >= low) & (numbers <= high)
+    if column.type == "int":
+        is_right &= numbers == np.floor(numbers)
+    kind = "whole number" if column.type == "int" else "number"
+    bounds = "" if column.low is None else f" from {low:g} to {high:g}"
+    return ~is_right & ~missing, f"VALUE is not a {kind}{bounds}", "correct it, or leave it empty where there is none"
 
 
-def _bad_names(values: pd.Series) -> Iterator[ColumnFault]:
-    for row, names in enumerate(values):
-        if not isinstance(names, (list, tuple, np.ndarray)):
-            problem = f"{type(names).__name__} where a list of file names belongs"
-            yield row, problem, "write a list, empty if there is none"
-            continue
-        for name in names:
-            if not isinstance(name, str) or not is_safe_name(name):
-                problem = f"the image name {name!r} leads out of images/, or is not possible"
-                yield row, problem, "use a plain relative file name of at most 255 bytes"
+def _is_choice_of(text: str, labels: Sequence[str]) -> bool:
+    return joined_labels(split_labels(text), labels) == text
 
 
-def _repeated_keys(frame: pd.DataFrame, table: TableName) -> Iterator[Fault]:
+def _are_file_names(names: object) -> bool:
+    if not isinstance(names, list | tuple | np.ndarray):
+        return False
+    return all(isinstance(name, str) and is_safe_name(name) for name in names)
+
+
+def _repeated_keys(frame: pd.DataFrame, table: TableName, source: str, numbers: pd.Index) -> list[Finding]:
     key = [name for name in KEYS[table] if name in frame.columns]
-    text = frame[key].astype("str")
+    text, findings = frame[key].astype("str"), []
     first_of: dict[tuple[str, ...], int] = {}
-    numbers = _numbers(frame)
-    for row in _rows(text.duplicated(keep=False)):
+    for row in map(int, np.flatnonzero(text.duplicated(keep=False))):
         values = tuple(text.iloc[row])
         if (first := first_of.setdefault(values, row)) != row:
-            named = ", ".join(f"{name} {value}" for name, value in zip(key, values, strict=True))
-            problem = f"{named} occurs again (first in row {numbers[first]})"
-            yield row, key[0] if len(key) == 1 else None, problem, "keep one of the two"
+            named = ", ".join(map(" ".join, zip(key, values, strict=True)))
+            problem, column = f"{named} occurs again (first in row {numbers[first]})", key[0] if len(key) == 1 else None
+            findings.append(Finding("error", source, int(numbers[row]), column, problem, "keep one of the two"))
+    return findings
 
 
-def _status_faults(frame: pd.DataFrame) -> Iterator[Fault]:
-    status, has_choice = frame["status"], _is(frame["choice"].notna())
-    answered = _is(_text(status).isin(list(ANSWERED_STATUSES)))
-    add = "give the choice, or the status unparsed, refused or error"
-    remove = "leave the choice empty, or give the status ok or repaired"
-    for rows, relation, cure in (
-        (_rows(answered & ~has_choice), "without", add),
-        (_rows(~answered & _is(status.notna()) & has_choice), "with", remove),
-    ):
-        yield from ((row, "choice", f"status {status.iloc[row]} {relation} a choice", cure) for row in rows)
-
-
-def _step_faults(frame: pd.DataFrame) -> Iterator[Fault]:
-    """The steps of each item must be 1, 2, ... in the order of the rows; one fault an item where they are not."""
-    step = pd.to_numeric(frame["step"]).astype("float64").to_numpy()
-    items = frame["item"].astype("str") if "item" in frame.columns else pd.Series(None, frame.index, dtype="str")
-    item, has_step = items.fillna("").to_numpy(dtype=object), ~np.isnan(step)
-    due = pd.Series(item).groupby(item).cumcount().to_numpy() + 1
-    is_broken = (item == "") & has_step | (item != "") & np.isin(item, item[has_step]) & (step != due)
-    is_first = ~pd.Series(item).where(is_broken).duplicated().to_numpy()
-    for row in _rows(is_broken & (is_first | (item == ""))):
-        stated = f"{step[row]:.0f}" if has_step[row] else "a case without a step"
-        if item[row] == "":
-            yield row, "item", f"step {stated} is of no item", "name its item, or leave the step empty"
-        else:
-            problem = f"step {due[row]} of the item {str(item[row])[:80]!r} is due here, not {stated}"
-            yield row, "step", problem, "number the steps of an item 1, 2, ... in the order of its rows"
+def _row_checks(frame: pd.DataFrame, table: TableName, task: Task) -> Iterator[Fault]:
+    """Yield what the columns of a row are checked for together, where each keeps its own contract."""
+    if table == "verdicts" and "status" in frame.columns:
+        status, has_choice = frame["status"], _is(frame["choice"].notna())
+        answered = _is(_text(status).isin(list(ANSWERED_STATUSES)))
+        cure = "give the choice, or the status unparsed, refused or error"
+        yield "status", answered & ~has_choice, "VALUE without a choice", cure
+        cure = "leave the choice empty, or give the status ok or repaired"
+        yield "status", ~answered & _is(status.notna()) & has_choice, "VALUE with a choice", cure
+    if task == "rating" and table == "cases" and "step" in frame.columns:
+        is_step = _is(frame["step"].notna())
+        items = frame.reindex(columns=["item"])["item"].astype("str").fillna("")[is_step]
+        due = items.groupby(items).cumcount().to_numpy() + 1
+        wrong = is_step.copy()
+        wrong[is_step] = (pd.to_numeric(frame["step"][is_step]).to_numpy() != due) | _is(items == "")
+        cure = "name the item of each step, and number its steps 1, 2, ... in the order of the rows"
+        yield "step", wrong, "VALUE is not the next step of its item", cure
 
 
 def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:
@@ -368,7 +337,7 @@ def check_references(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> N
 
 def unknown_cases(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> list[Finding]:
     """Return an error for each row whose `case_id` is not in `cases`, with the id that looks like it."""
-    unknown = _rows(~_is(frame["case_id"].isin(cases["case_id"])))
+    unknown: list[int] = np.flatnonzero(~frame["case_id"].isin(cases["case_id"])).tolist()
     alike = {spelling_key(name): name for name in cases["case_id"]} if unknown else {}
     findings, numbers = [], _numbers(frame)
     for row in unknown:

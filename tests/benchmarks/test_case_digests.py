@@ -2,8 +2,6 @@
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
 from mrb_lib.benchmarks.case_digests import case_digests
@@ -57,18 +55,3 @@ def test_what_a_judge_sees_changes_the_digest(files: dict[str, bytes] | None, va
 def test_a_missing_image_counts_by_its_name() -> None:
     assert digest({}) == digest({"9.png": b"x"}) == digest({"1.png": b"", "2.png": b""})
     assert digest({}, images=["1.png", "3.png"]) != digest({})
-
-
-TEXT = st.text(max_size=6)
-
-
-@settings(max_examples=30)
-@given(st.tuples(TEXT, TEXT, TEXT), st.tuples(TEXT, TEXT, TEXT))
-def test_two_cases_share_a_digest_only_where_their_texts_are_the_same(
-    one: tuple[str, str, str], other: tuple[str, str, str]
-) -> None:
-    def same(texts: tuple[str, str, str]) -> tuple[str, list[str]]:
-        return texts[0], sorted(texts[1:])
-
-    digests = [digest(question=q, response_a=a, response_b=b) for q, a, b in (one, other)]
-    assert (digests[0] == digests[1]) == (same(one) == same(other))

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.formats import read_source
@@ -14,12 +12,11 @@ from mrb_lib.benchmarks.near_duplicates import (
     SAME_IMAGE,
     SIMILAR_IMAGE,
     SIMILAR_TEXT,
-    TEXT_JACCARD,
     components,
     near_duplicates,
 )
 
-from .near_copies import WORDS, bench, drawing, sentence, stored, stored_again
+from .near_copies import bench, drawing, sentence, stored, stored_again
 
 
 def pairs(benchmark: Benchmark) -> list[tuple[int, int, str]]:
@@ -80,30 +77,6 @@ def test_texts_in_scripts_without_spaces_are_compared_by_character() -> None:
     text = "图像显示左肺上叶有一个结节边缘不规则建议进一步检查以排除恶性肿瘤的可能"
     cases = [{"question": text, "response_a": text[::-1], "response_b": text[5:] + end} for end in ("", "。再见")]
     assert pairs(bench(cases)) == [(0, 1, SIMILAR_TEXT)]
-
-
-WORD_LISTS = st.lists(st.lists(st.sampled_from(WORDS[:4].tolist()), min_size=1, max_size=9), min_size=2, max_size=12)
-
-
-@pytest.mark.slow
-@given(WORD_LISTS)
-def test_the_pairs_are_those_of_a_plain_comparison_of_all(texts: list[list[str]]) -> None:
-    def shingles(words: list[str]) -> frozenset[tuple[str, ...]]:
-        return frozenset(tuple(words[i : i + 3]) for i in range(max(len(words) - 2, 1)))
-
-    benchmark = bench([{"question": " ".join(words), "response_a": "", "response_b": ""} for words in texts])
-    sets = [shingles(words) for words in texts]
-    alike = [
-        (i, j)
-        for j in range(len(sets))
-        for i in range(j)
-        if len(sets[i] & sets[j]) >= TEXT_JACCARD * len(sets[i] | sets[j])
-    ]
-    found = near_duplicates(benchmark)
-    one, other = (np.array([pair[side] for pair in alike], dtype=np.int64) for side in (0, 1))
-    assert set(zip(found["row_1"], found["row_2"], strict=True)) <= set(alike)
-    groups = components(len(texts), found["row_1"].to_numpy(), found["row_2"].to_numpy())
-    assert groups.tolist() == components(len(texts), one, other).tolist()
 
 
 def test_the_embedded_benchmark_has_no_near_duplicates(pictured: Benchmark) -> None:

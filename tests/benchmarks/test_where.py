@@ -2,13 +2,12 @@
 
 from contextlib import suppress
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.benchmarks.where import Several, case_lookup, matching
+from mrb_lib.benchmarks.where import case_lookup, matching
 from mrb_lib.tables.errors import InputError
 
 CASES = pd.DataFrame(
@@ -86,36 +85,6 @@ def test_what_is_no_filter_is_refused_in_words(text: str, message: str) -> None:
 def test_any_text_is_a_filter_or_refused(text: str) -> None:
     with suppress(InputError):  # and nothing else is raised
         assert len(matching(text, case_lookup(CASES))) == len(CASES)
-
-
-TAGS = (("artefact", "marker"), (), ("old film",), ("Artefact",))
-
-
-@pytest.mark.parametrize(
-    ("where", "expected"),
-    [
-        ("tag == 'artefact'", [0]),
-        ("'artefact' == tag", [0]),
-        ("tag != 'artefact'", [1, 2, 3]),
-        ("tag in ('old film', 'marker')", [0, 2]),
-        ("tag not in ('old film', 'marker')", [1, 3]),
-        ("'ARTE' in tag", [0, 3]),
-        ("'arte' not in tag", [1, 2]),
-        ("tag is None", [1]),
-        ("tag is not None and not tag == 'marker'", [2, 3]),
-    ],
-)
-def test_of_several_values_any_may_hold(where: str, expected: list[int]) -> None:
-    mask = matching(where, lambda _name, _keys: Several(pd.Series(TAGS, dtype=object)))
-    assert np.flatnonzero(mask).tolist() == expected
-
-
-@pytest.mark.parametrize(
-    "where", ["tag < 'x'", "tag", "tag in 'x'", "tag is 'x'", "tag == other", "tag == other == 'x'"]
-)
-def test_what_cannot_be_asked_of_several_values_is_said(where: str) -> None:
-    with pytest.raises(InputError, match=r"^where"):
-        matching(where, lambda _name, _keys: Several(pd.Series(TAGS, dtype=object)))
 
 
 def test_text_has_no_order_but_dates_do() -> None:

@@ -78,7 +78,7 @@ def test_a_tag_is_set_by_key_filtered_by_and_exported(
     assert tags_of(bench)[["case_id", "tag"]].to_numpy().tolist() == stored
     assert reviews_of(bench, "Dr Tag").empty, "no letter of a tag was taken for a verdict"
 
-    page.locator("[data-filter=where]").fill("tag == 'artefact, basal' and not tag == 'old film'")
+    page.locator("[data-filter=where]").fill("tagged['artefact, basal'] and not tagged['old film']")
     page.keyboard.press("Enter")
     expect(page.locator(".mrb-position")).to_contain_text("1 of 1 cases")
     with page.expect_download() as download:

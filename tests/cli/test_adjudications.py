@@ -117,24 +117,24 @@ def tagged(bench: Path) -> None:
 
 @pytest.mark.usefixtures("tagged")
 def test_tables_are_of_the_tagged_cases(mrb: Callable[..., Any], bench: Path) -> None:
-    done = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'", "--json").ok
+    done = mrb("analyze", bench, "--table", "composition", "--where", "tagged['artefact']", "--json").ok
     counts = [row["n_cases"] for row in done.rows if row.get("n_cases") is not None]
     assert sum(counts) == 3
     assert mrb("adjudications", "export", bench, bench / "said.parquet").code == 0
-    of_file = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'", "--json",
+    of_file = mrb("analyze", bench, "--table", "composition", "--where", "tagged['artefact']", "--json",
                   "--adjudications", bench / "said.parquet")  # fmt: skip
     assert of_file.out == done.out
-    refused = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'nothing'")
+    refused = mrb("analyze", bench, "--table", "composition", "--where", "tagged['nothing']")
     assert refused.code != 0
     assert "leaves none of 18 cases" in refused.err
     (bench / "reviews.sqlite").unlink()
-    refused = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'")
+    refused = mrb("analyze", bench, "--table", "composition", "--where", "tagged['artefact']")
     assert "there is no store of reviews" in refused.err
 
 
 @pytest.mark.usefixtures("tagged", "served")
 def test_tagged_cases_are_dealt_out(mrb: Callable[..., Any], bench: Path) -> None:
-    assert mrb("review", bench, "--no-browser", "--assign", "Dr B", "--query", "where=tag == 'artefact'").ok
+    assert mrb("review", bench, "--no-browser", "--assign", "Dr B", "--query", "where=tagged['artefact']").ok
     made = load(bench)
     with open_store(bench / "reviews.sqlite", create=False) as store:
         dealt = store.assignments(made.meta.name, "Dr B", task=REVIEW)

@@ -75,7 +75,7 @@ BAD_RATINGS = {
     "no second response and no word of a rating": (
         lambda folder: (folder / "benchmark.toml").unlink(), ["response_b", 'task = "rating"']
     ),
-    "an unknown task": (_edit("benchmark.toml", '"rating"', '"grading"'), ["key task", "preference, rating"]),
+    "an unknown task": (_edit("benchmark.toml", '"rating"', '"grading"'), ["key task", "'preference' or 'rating'"]),
     "an acceptable one that is no category": (
         _edit("benchmark.toml", '["no risk"]', '["safe"]'), ["key acceptable", "'safe'"]
     ),

@@ -109,7 +109,7 @@ def test_a_query_that_asks_for_what_is_not_here_is_refused_before_anything_is_se
     assert message in line
 
 
-@pytest.mark.parametrize("query", ["review=mine", "where=tag == 'artefact'", "where=reviewed_by['Dr A']"])
+@pytest.mark.parametrize("query", ["review=mine", "where=tagged['artefact']", "where=reviewed_by['Dr A']"])
 def test_a_query_that_reviewers_may_fill_yet_is_served(
     mrb: Callable[..., Any], bench: Path, served: dict[str, Any], query: str
 ) -> None:

@@ -130,7 +130,7 @@ def test_a_notebook_about_reviews_runs_again_when_someone_reviewed(
         store.add(Adjudication("small", "c1", "Dr A", "ambiguous"))
     assert lab.report().executed == ("two",)
     assert lab.report().skipped == ("one", "two")
-    asking = {"parameters": {"where": "not tag == 'artefact'"}}
+    asking = {"parameters": {"where": "not tagged['artefact']"}}
     assert lab.report(**asking).executed == ("one", "two")
     assert lab.report(**asking).skipped == ("one", "two")
     with open_store(lab.bench / "reviews.sqlite") as store:

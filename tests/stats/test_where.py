@@ -63,14 +63,14 @@ def test_what_there_is_not_is_named(where: str, message: str) -> None:
     with pytest.raises(InputError, match="there is no store of reviews"):
         restricted(BENCHMARK, VERDICTS, "reviewers > 0")
     with pytest.raises(InputError, match="asks for tags"):
-        restricted(BENCHMARK, VERDICTS, "tag == 'artefact'")
+        restricted(BENCHMARK, VERDICTS, "tagged['artefact']")
 
 
 def test_tags_choose_cases_in_a_table_too() -> None:
     tags = pd.DataFrame({"case_id": ["c01", "c01", "c02", "gone"], "tag": ["artefact", "marker", "marker", "marker"]})
-    smaller, _ = restricted(BENCHMARK, None, "tag == 'marker'", tags=tags)
+    smaller, _ = restricted(BENCHMARK, None, "tagged['marker']", tags=tags)
     assert smaller.cases["case_id"].tolist() == ["c01", "c02"]
-    table = analyze(BENCHMARK, VERDICTS, "accuracy", where="tag != 'marker'", tags=tags, resamples=0, references=0)
+    table = analyze(BENCHMARK, VERDICTS, "accuracy", where="not tagged['marker']", tags=tags, resamples=0, references=0)
     assert table["n"].add(table["n_excluded"]).max() == 46
 
 

@@ -1,11 +1,7 @@
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations, load, save
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.validation import check_references, conform, inspect
 
@@ -46,49 +42,53 @@ def test_a_long_text_for_a_date_is_not_repeated_in_full() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "frame", "expected"),
+    ("table", "row", "expected"),
     [
-        ("cases", _frame(CASE).drop(columns="question"), ["column question", "missing"]),
-        ("cases", _frame(CASE, {}), ["row 2", "column case_id", "first in row 1"]),
-        ("cases", _frame(CASE, {"case_id": "2", "response_a": None}), ["row 2", "column response_a", "case 2"]),
-        ("cases", _frame({**CASE, "question": ["a"]}), ["row 1", "column question", "list"]),
-        ("cases", _frame({**CASE, "images": "a.png"}), ["row 1", "column images", "list of file names"]),
-        ("cases", _frame({**CASE, "images": ["../a.png"]}), ["row 1", "column images", "'../a.png'", "leads out"]),
-        (
-            "cases",
-            _frame({**CASE, "date": "May 2023"}),
-            ["row 1", "column date", "'May 2023' is not a date", "2023-05-17"],
-        ),
-        ("cases", _frame({**CASE, "date": "2023-02-30"}), ["row 1", "column date", "is not a date"]),
-        ("cases", _frame({**CASE, "date": ["2023"]}), ["row 1", "column date", "list where text belongs"]),
-        ("annotations", _frame(ANNOTATION, {"annotator": "y", "choice": "C"}), ["row 2", "column choice", "A, B, tie"]),
-        ("annotations", _frame({**ANNOTATION, "dimension": "beauty"}), ["row 1", "column dimension", "'beauty'"]),
-        ("annotations", _frame(ANNOTATION, {}), ["row 2", "occurs again"]),
-        ("verdicts", _frame({**VERDICT, "order": "BB"}), ["row 1", "column order", "AB, BA"]),
-        ("cases", _frame(CASE, {"case_id": " "}), ["row 2", "column case_id", "missing"]),
-        ("cases", _frame({**CASE, "question": True}), ["row 1", "column question", "bool"]),
-        ("annotations", _frame({**ANNOTATION, "annotator": ""}), ["row 1", "column annotator", "missing"]),
-        ("verdicts", _frame({**VERDICT, "judge": ""}), ["row 1", "column judge", "missing"]),
-        ("verdicts", _frame({**VERDICT, "score_a": np.inf}), ["row 1", "column score_a", "not finite"]),
-        ("verdicts", _frame({**VERDICT, "score_a": 10**400}), ["row 1", "column score_a", "not finite"]),
-        ("verdicts", _frame({**VERDICT, "repeat": 1e30}), ["row 1", "column repeat", "outside 0 to 999999"]),
-        ("verdicts", _frame({**VERDICT, "p_a": True}), ["row 1", "column p_a", "True is not a number"]),
-        ("verdicts", _frame({**VERDICT, "repeat": "x"}), ["row 1", "column repeat", "not a number"]),
-        ("verdicts", _frame({**VERDICT, "repeat": 0.5}), ["row 1", "column repeat", "not a whole number"]),
-        ("verdicts", _frame({**VERDICT, "repeat": -1}), ["row 1", "column repeat", "outside 0"]),
-        ("verdicts", _frame({**VERDICT, "p_a": 1.5}), ["row 1", "column p_a", "outside 0 to 1"]),
-        ("verdicts", _frame({**VERDICT, "choice": None, "status": "ok"}), ["row 1", "status ok without a choice"]),
-        ("verdicts", _frame({**VERDICT, "status": "refused"}), ["row 1", "status refused with a choice"]),
-        ("verdicts", _frame(VERDICT, {}), ["row 2", "occurs again"]),
+        ("cases", {"response_a": None}, ["column response_a", "(case 2)", "missing"]),
+        ("cases", {"case_id": " "}, ["column case_id", "missing"]),
+        ("cases", {"case_id": "1"}, ["column case_id", "case_id 1 occurs again (first in row 1)"]),
+        ("cases", {"question": ["a"]}, ["column question", "list where text belongs"]),
+        ("cases", {"question": True}, ["column question", "bool where text belongs"]),
+        ("cases", {"images": "a.png"}, ["column images", "'a.png' is not a list of file names"]),
+        ("cases", {"images": ["../a.png"]}, ["column images", "'../a.png'", "leads out"]),
+        ("cases", {"date": "May 2023"}, ["column date", "'May 2023' is not a date", "2023-05-17"]),
+        ("cases", {"date": "2023-02-30"}, ["column date", "is not a date"]),
+        ("cases", {"date": ["2023"]}, ["column date", "list where text belongs"]),
+        ("annotations", {"choice": "C"}, ["column choice", "A, B, tie"]),
+        ("annotations", {"dimension": "beauty"}, ["column dimension", "'beauty'"]),
+        ("annotations", {"annotator": ""}, ["column annotator", "missing"]),
+        ("annotations", {"case_id": "1"}, ["case_id 1, annotator z, dimension overall occurs again"]),
+        ("verdicts", {"case_id": "1"}, ["occurs again"]),
+        ("verdicts", {"judge": ""}, ["column judge", "missing"]),
+        ("verdicts", {"order": "BB"}, ["column order", "AB, BA"]),
+        ("verdicts", {"score_a": np.inf}, ["column score_a", "inf is not a number"]),
+        ("verdicts", {"score_a": 10**400}, ["column score_a", "is not a number"]),
+        ("verdicts", {"p_a": True}, ["column p_a", "True is not a number"]),
+        ("verdicts", {"p_a": 1.5}, ["column p_a", "1.5 is not a number from 0 to 1"]),
+        ("verdicts", {"repeat": 1e30}, ["column repeat", "1e+30 is not a whole number from 0 to 999999"]),
+        ("verdicts", {"repeat": "x"}, ["column repeat", "'x' is not a whole number"]),
+        ("verdicts", {"repeat": 0.5}, ["column repeat", "0.5 is not a whole number"]),
+        ("verdicts", {"repeat": -1}, ["column repeat", "-1 is not a whole number from 0"]),
+        ("verdicts", {"choice": None, "status": "ok"}, ["column status", "'ok' without a choice"]),
+        ("verdicts", {"status": "refused"}, ["column status", "'refused' with a choice"]),
     ],
 )
 def test_what_breaks_the_contract_is_named_with_file_row_and_column(
-    table: str, frame: pd.DataFrame, expected: list[str]
+    table: str, row: dict[str, object], expected: list[str]
 ) -> None:
+    first = {"cases": CASE, "annotations": ANNOTATION, "verdicts": {**VERDICT, "repeat": 0, "status": "ok"}}[table]
+    frame = pd.DataFrame([first, {**first, "case_id": "2", **row}])
+    if "images" in row:
+        frame["images"] = pd.Series([[], row["images"]])
     with pytest.raises(InputError) as caught:
         conform(frame, table, "the-file", dimensions=["overall"])
-    for part in ["the-file", *expected]:
+    for part in ["the-file, row 2", *expected]:
         assert part in str(caught.value)
+
+
+def test_a_missing_column_is_named_with_those_that_the_table_needs() -> None:
+    with pytest.raises(InputError, match="the-file, column question: the column is missing; add it"):
+        conform(_frame(CASE).drop(columns="question"), "cases", "the-file")
 
 
 def test_all_findings_are_listed_not_only_the_first() -> None:
@@ -115,45 +115,21 @@ def test_the_input_is_not_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "items", "row", "message"),
+    ("steps", "items", "rows"),
     [
-        ([1, 2, 2], "aaa", 3, "step 3 of the item 'a' is due here, not 2"),
-        ([1, 3, 2], "aaa", 2, "step 2 of the item 'a' is due here, not 3"),
-        ([1, 2, 4], "aaa", 3, "step 3 of the item 'a' is due here, not 4"),
-        ([1, 2, 2], "aab", 3, "step 1 of the item 'b' is due here, not 2"),
-        ([1, None, 2], "aaa", 2, "step 2 of the item 'a' is due here, not a case without a step"),
-        ([1, 2, 1], ["a", "a", None], 3, "step 1 is of no item"),
-        ([1, 2, 0], "aab", 3, "0.0 is outside 1 to"),
-        ([1, 2, 1.5], "aab", 3, "1.5 is not a whole number"),
+        ([1, 2, 2], "aaa", [3]),
+        ([1, 3, 2], "aaa", [2, 3]),
+        ([1, 2, 2], "aab", [3]),
+        ([1, 2, 1], ["a", "a", None], [3]),
+        ([1, 2, 0], "aab", [3]),
+        ([1, 2, 1.5], "aab", [3]),
+        ([1, 1, 2], "aba", []),
+        ([1, None, 2], "aaa", []),
     ],
 )
-def test_steps_out_of_order_are_refused_wherever_a_benchmark_is_read(
-    tmp_path: Path, steps: list[float | None], items: list[str | None] | str, row: int, message: str
+def test_steps_out_of_order_are_refused(
+    steps: list[float | None], items: list[str | None] | str, rows: list[int]
 ) -> None:
-    meta = BenchmarkMeta("s", "general", ("overall",), ("bad", "good"), "ordinal", "rating")
-    cases = pd.DataFrame({"case_id": list("xyz"), "question": "q", "response_a": "r", "item": list(items)})
-    with pytest.raises(InputError, match="cases") as caught:
-        save(Benchmark(meta, cases.assign(step=steps), empty_annotations()), tmp_path / "new")
-    assert message.removeprefix("0.0") in str(caught.value)
-    assert f"row {row}" in str(caught.value)
-    assert "\n" not in str(caught.value)
-    save(Benchmark(meta, cases.drop(columns="item"), empty_annotations()), tmp_path / "old")
-    stored = pd.read_parquet(tmp_path / "old/cases.parquet").assign(item=list(items), step=steps)
-    stored.to_parquet(tmp_path / "old/cases.parquet")
-    with pytest.raises(InputError, match=f"row {row}"):
-        load(tmp_path / "old")
-
-
-def test_each_step_of_no_item_is_listed_and_each_item_once() -> None:
-    frame = pd.DataFrame([CASE] * 6).assign(
-        response_b="", case_id=list("uvwxyz"), item=[None, "a", "a", None, "b", "a"]
-    )
-    found = inspect(frame.assign(step=[1, 2, 1, 2, 1, None]), "cases", "f", task="rating")
-    assert [(one.row, one.column) for one in found] == [(1, "item"), (2, "step"), (4, "item")]
-
-
-def test_rows_of_items_may_alternate_and_cases_without_steps_stay(tmp_path: Path) -> None:
-    meta = BenchmarkMeta("s", "general", ("overall",), ("bad", "good"), "ordinal", "rating")
-    cases = pd.DataFrame({"case_id": list("vwxyz"), "question": "q", "response_a": "r", "item": list("ababc")})
-    save(Benchmark(meta, cases.assign(step=[1, 1, 2, 2, None]), empty_annotations()), tmp_path)
-    assert load(tmp_path).cases["step"].tolist() == [1, 1, 2, 2, pd.NA]
+    frame = _frame(CASE, {"case_id": "2"}, {"case_id": "3"}).assign(response_b="", item=list(items), step=steps)
+    found = inspect(frame, "cases", "f", task="rating")
+    assert [(one.row, one.column) for one in found] == [(row, "step") for row in rows]

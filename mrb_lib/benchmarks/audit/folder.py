@@ -9,7 +9,6 @@ from typing import TypeVar
 import pandas as pd
 
 from mrb_lib.benchmarks.audit import labels
-from mrb_lib.benchmarks.audit.identities import identity_findings
 from mrb_lib.benchmarks.audit.images import image_findings
 from mrb_lib.benchmarks.audit.splits import split_findings
 from mrb_lib.benchmarks.audit.text import text_findings
@@ -17,7 +16,6 @@ from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, read_table
 from mrb_lib.benchmarks.images.pictures import Progress
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta
 from mrb_lib.benchmarks.table_digests import SUMS, changed_tables
-from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import TableName
 from mrb_lib.tables.validation import ANNOTATIONS_FILE, CASES_FILE, Finding, inspect, unknown_cases
@@ -92,7 +90,7 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
     frame = _read(read_table, folder, file, findings)
     if frame is not None and meta is not None:
         findings += inspect(frame, table, file, **meta.rules)
-        findings += identity_findings(frame.columns, table)
+        findings += labels.identity_findings(frame.columns, table)
     return frame
 
 
@@ -106,5 +104,4 @@ def _contents(
     findings += [*labels.spelling_findings(cases, annotations), *labels.subfield_findings(cases)]
     findings += [*labels.cluster_findings(cases), *labels.annotation_findings(cases, annotations, meta.dimensions)]
     readable = cases["images"].map(lambda names: [name for name in names if name in digests])
-    findings += split_findings(replace(benchmark, cases=cases.assign(images=readable)), progress)
-    return findings + (labels.leak_findings(cases, gold(benchmark)) if meta.is_preference else [])
+    return findings + split_findings(replace(benchmark, cases=cases.assign(images=readable)), progress)

@@ -1,26 +1,26 @@
-"""Faults of annotations and of the columns that sort cases, and ways in which a benchmark gives its labels away."""
+"""Faults of annotations and of the columns of cases: those that sort them, and those that may identify a patient."""
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 
-from mrb_lib.benchmarks.audit.text import folded
 from mrb_lib.tables.names import spellings, visible
-from mrb_lib.tables.schema import DEPARTMENTS, ORGANS, SUBFIELDS
+from mrb_lib.tables.schema import COLUMNS, DEPARTMENTS, ORGANS, SUBFIELDS, TableName
 from mrb_lib.tables.validation import ANNOTATIONS_FILE, CASES_FILE, Finding, case_finding
 
-MIN_LITERAL = 4  # cases on which a column must spell the gold label out to count as a leak
-POSITION_LEVEL = 0.001  # family-wise level of the test of position
 DESIGN_SHARE = 0.8  # of the cells with the usual number of annotators, for that number to be the design
 _TYPING_ERROR = 0.88  # of one letter: "Cardiolgy" is 0.95 like Cardiology; Radiology 0.84, Urology 0.88 like Neurology
-_SHOWN = ("reference", "organ", "department", "modality", "question_type")  # beside the texts
 _GROUP_ID = re.compile(
     r"^(?:question|prompt|item|group|source|original|patient|study|instruction|query|dialog(?:ue)?|conversation|image)"
     r"s?_?(?:id|idx|index|key|slug)$",
+    re.IGNORECASE,
+)
+_IDENTIFIES = re.compile(
+    r"patient|^mrn$|medical.?record|accession|^dob$|birth|geburt|naissance|(sur|last|first|family|full).?name|nachname|vorname"
+    r"|^ssn$|social.?security|insurance|versicher|e.?mail|phone|telefon|address|adresse",
     re.IGNORECASE,
 )
 
@@ -79,22 +79,17 @@ def _missing_labels(known: pd.DataFrame) -> Iterator[Finding]:
         yield Finding("warning", ANNOTATIONS_FILE, int(first[case_id]) + 1, "annotator", where, cure, str(case_id))
 
 
-def subfield_findings(cases: pd.DataFrame) -> list[Finding]:
-    """Return a warning for each unknown organ and department."""
-    return [*_unknown(cases, "organ", ORGANS), *_unknown(cases, "department", DEPARTMENTS)]
-
-
-def _unknown(cases: pd.DataFrame, column: str, vocabulary: tuple[str, ...]) -> Iterator[Finding]:
-    if column not in cases.columns:
-        return
-    values = cases[column]
-    unknown = values.notna() & ~values.isin(list(vocabulary))
-    for value, rows in values[unknown].groupby(values[unknown], sort=False):
-        close = difflib.get_close_matches(str(value).lower(), [name.lower() for name in vocabulary], 1, _TYPING_ERROR)
-        meant = next((name for name in vocabulary if close and name.lower() == close[0]), None)
-        cure = f"write {meant}" if meant else "keep it if it is meant: tables list it under its own name"
-        i = int(rows.index[0])
-        yield case_finding(cases, i, column, f"{str(value)!r} is not a known {column} ({len(rows):,} cases)", cure)
+def subfield_findings(cases: pd.DataFrame) -> Iterator[Finding]:
+    """Yield a warning for each unknown organ and department."""
+    for column, vocabulary in (("organ", ORGANS), ("department", DEPARTMENTS)):
+        values = cases[column] if column in cases.columns else pd.Series(dtype="str")
+        unknown = values[values.notna() & ~values.isin(list(vocabulary))]
+        by_lower = {name.lower(): name for name in vocabulary}
+        for value, rows in unknown.groupby(unknown, sort=False):
+            close = difflib.get_close_matches(str(value).lower(), by_lower, 1, _TYPING_ERROR)
+            cure = f"write {by_lower[close[0]]}" if close else "keep it if it is meant: tables list it by its own name"
+            problem = f"{str(value)!r} is not a known {column} ({len(rows):,} cases)"
+            yield case_finding(cases, int(rows.index[0]), column, problem, cure)
 
 
 def spelling_findings(cases: pd.DataFrame, annotations: pd.DataFrame | None) -> list[Finding]:
@@ -121,83 +116,28 @@ def alike_names(file: str, column: str, group: Sequence[str]) -> Finding:
 
 
 def cluster_findings(cases: pd.DataFrame) -> list[Finding]:
-    """Say when cases are related and nothing tells the intervals so.
-
-    A column that looks like the id of a question, a patient or the like and repeats,
-    or else a question text that repeats among cases without images, suggests a cluster.
-    """
+    """Say when a column that looks like the id of a patient, a question or the like repeats, and is no cluster."""
     if "cluster" in cases.columns and cases["cluster"].notna().any():
         return []
-    bare = cases["images"].map(len) == 0
     # Each of several merged benchmarks numbers its own cases.
     own = {"original_id"} if "benchmark" in cases else set()
     candidates = [str(name) for name in cases.columns if _GROUP_ID.match(str(name)) and name not in own]
-    candidates.sort(key=lambda name: int(cases[name].isna().to_numpy().sum()))
-    for column in [*candidates, "question"]:
-        values = folded(cases["question"])[bare] if column == "question" else cases[column].dropna()
-        distinct = values.nunique()
-        if 1 < distinct < len(values):
-            problem = f"{len(values)} cases share {distinct} values, so they are not independent"
+    for column in sorted(candidates, key=lambda name: int(cases[name].isna().to_numpy().sum())):
+        values = cases[column].dropna()
+        if 1 < values.nunique() < len(values):
+            problem = f"{len(values)} cases share {values.nunique()} values, so they are not independent"
             cure = f"pass --cluster {column} to `mrb analyze`, so that intervals resample these and not cases"
             return [Finding("info", CASES_FILE, None, column, problem, cure)]
     return []
 
 
-def leak_findings(cases: pd.DataFrame, gold: pd.DataFrame) -> list[Finding]:
-    """Look for gold labels that a judge, or whoever prepares the data, could read off.
-
-    Parameters
-    ----------
-    cases : the cases table with its required columns, a row a case
-    gold : the gold table (see `mrb_lib.benchmarks.votes.gold`) of a benchmark whose labels are preferences
-
-    Returns
-    -------
-    list of Finding
-        Columns that judges may see and that spell the label; and gold that prefers one position beyond chance
-        (two-sided exact binomial test, Bonferroni over the dimensions, at 0.001).
-
-    Notes
-    -----
-    Tested by tests/benchmarks/audit/test_audit_leaks.py.
-    """
-    if gold.empty:
-        return []
-    labels = gold.pivot_table(index="case_id", columns="dimension", values="choice", aggfunc="first", sort=False)
-    labels = labels.reindex(index=cases["case_id"].to_numpy())
-    return [*_leaking_columns(cases, labels), *_position(labels)]
-
-
-def _leaking_columns(cases: pd.DataFrame, labels: pd.DataFrame) -> Iterator[Finding]:
-    """Find columns that judges may see and that spell the label in every case that has both."""
-    for name in (column for column in _SHOWN if column in cases):
-        spelled = cases[name].map(_literal, na_action="ignore").to_numpy()
-        for dimension in labels.columns:
-            both = pd.DataFrame({"value": spelled, "label": labels[dimension].to_numpy()}).dropna(subset="label")
-            both = both[cases[name].notna().to_numpy()[both.index]]
-            if len(both) >= MIN_LITERAL and both["label"].nunique() > 1 and (both["value"] == both["label"]).all():
-                problem = f"the column, which judges may see, spells the gold label on {dimension}"
-                yield case_finding(cases, both.index[0], name, problem, "remove the column")
-                break
-
-
-def _literal(value: object) -> str | None:
-    """Return the label that a value spells out, if it does."""
-    text = str(value).strip().strip("[]").lower()
-    text = re.sub(r"^(?:response|answer|assistant)[-_ ]?", "", text)
-    return {"a": "A", "b": "B", "tie": "tie"}.get(text)
-
-
-def _position(labels: pd.DataFrame) -> Iterator[Finding]:
-    tested = [name for name in labels.columns if labels[name].isin(["A", "B"]).any()]
-    for dimension in tested:
-        n_a, n_b = (int((labels[dimension] == side).sum()) for side in ("A", "B"))
-        p = float(binomtest(n_a, n_a + n_b).pvalue)
-        if p * len(tested) < POSITION_LEVEL:
-            more = "response_a" if n_a > n_b else "response_b"
-            problem = (
-                f"gold on {dimension} prefers {more} in {max(n_a, n_b)} of {n_a + n_b} decided cases "
-                f"(binomial p = {p:.2g}), so a judge that always names one side looks good"
-            )
-            cure = "assign the two responses to A and B by chance, or read the two sides' accuracy separately"
-            yield Finding("warning", ANNOTATIONS_FILE, None, "choice", problem, cure)
+def identity_findings(columns: Iterable[str], table: TableName) -> list[Finding]:
+    """Return a warning for each unknown column that may name or number a patient."""
+    known = {column.name for column in COLUMNS[table]}
+    problem = "the name suggests data that identify a patient; the column is kept, shown and exported with the cases"
+    cure = "remove it, or replace its values by pseudonyms"
+    return [
+        Finding("warning", f"{table}.parquet", None, name, problem, cure)
+        for name in map(str, columns)
+        if name not in known and _IDENTIFIES.search(name)
+    ]

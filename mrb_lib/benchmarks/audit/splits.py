@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.images.pictures import Progress
 from mrb_lib.benchmarks.items import ITEM
-from mrb_lib.benchmarks.splits import FOLD, MODEL_PAIR, SPLIT, SplitUnits, is_split, split_digest, split_units
+from mrb_lib.benchmarks.splits import FOLD, SPLIT, SplitUnits, is_split, split_digest, split_units
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import SPLITS, TEST, TRAIN, VALIDATION
 from mrb_lib.tables.validation import CASES_FILE, Finding, case_finding, counted
@@ -72,7 +72,7 @@ def split_findings(benchmark: Benchmark, progress: Progress | None = None) -> li
         problem = "the cases are split otherwise than benchmark.toml says (its digest)"
         findings.append(Finding("error", "benchmark.toml", None, SPLIT, problem, f"restore cases.parquet, or {_AGAIN}"))
     by = rule.get("by")
-    values = by if isinstance(by, str) and (by in cases or by in (ITEM, MODEL_PAIR)) else None
+    values = by if isinstance(by, str) and (by in cases or by == ITEM) else None
     units = split_units(benchmark, values, progress, join_texts=bool(rule.get("join_texts")))
     one, other = (cases[SPLIT].iloc[units.alike[name]].to_numpy() for name in ("row_1", "row_2"))
     problem = "pairs of cases about different images have nearly the same texts and stand on two sides of the split"

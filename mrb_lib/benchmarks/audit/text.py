@@ -25,7 +25,6 @@ _DAMAGE = {
     "a control character": re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"),
     "UTF-8 read as Windows-1252": re.compile(_MOJIBAKE),
 }
-_ANY_DAMAGE = re.compile("|".join(pattern.pattern for pattern in _DAMAGE.values()))
 
 
 def text_findings(cases: pd.DataFrame, digests: Mapping[str, str], *, preference: bool = True) -> list[Finding]:
@@ -90,28 +89,22 @@ def _copies(cases: pd.DataFrame, texts: pd.DataFrame, digests: Mapping[str, str]
     """Cases that ask the same question about the same images with the same responses, in either frame."""
     pictures = cases["images"].map(lambda names: tuple(digests.get(name, name) for name in names))
     models = [cases[name].fillna("") if name in cases else [""] * len(cases) for name in ("model_a", "model_b")]
-    sides = [list(zip(texts[name], model, strict=True)) for name, model in zip(_RESPONSES, models, strict=True)]
+    sides = [zip(texts[name], model, strict=True) for name, model in zip(_RESPONSES, models, strict=True)]
     first: dict[tuple[object, ...], int] = {}
-    for i, (question, images, a, b) in enumerate(zip(texts["question"], pictures, *sides, strict=True)):
-        same, exchanged = (first.get((question, images, *pair)) for pair in ((a, b), (b, a)))
-        first.setdefault((question, images, a, b), i)
-        other = exchanged if same is None else same
-        if other is None:
-            continue
-        where = f"case {cases['case_id'].iloc[other]} in row {other + 1}"
-        column, problem = "question", f"the case is a copy of {where} (same question, images and responses)"
-        if same is None:
-            column, problem = "response_a", f"the case is {where} with response_a and response_b exchanged"
-        cure = "keep one of the two, or give both the same `cluster` if the repetition is meant"
-        yield case_finding(cases, i, column, problem, cure)
+    for i, (question, images, *pair) in enumerate(zip(texts["question"], pictures, *sides, strict=True)):
+        other = first.setdefault((question, images, *sorted(pair)), i)
+        if other != i:
+            where = f"case {cases['case_id'].iloc[other]} in row {other + 1}"
+            problem = f"the case is a copy of {where} (same question, images and responses, perhaps exchanged)"
+            cure = "keep one of the two, or give both the same `cluster` if the repetition is meant"
+            yield case_finding(cases, i, "question", problem, cure)
 
 
 def _damaged(cases: pd.DataFrame) -> Iterator[Finding]:
     for column in map(str, cases.select_dtypes(include=["string"]).columns):
         for i, text in enumerate(cases[column].fillna("")):
-            if _ANY_DAMAGE.search(text) is None:
-                continue
             hits = ((what, pattern.search(text)) for what, pattern in _DAMAGE.items())
-            problems = ", ".join(f"{what} at character {hit.start() + 1}" for what, hit in hits if hit)
-            cure = "read the source again as UTF-8, or correct the text"
-            yield case_finding(cases, i, column, f"the text is damaged: {problems}", cure)
+            problems = [f"{what} at character {hit.start() + 1}" for what, hit in hits if hit]
+            if problems:
+                cure = "read the source again as UTF-8, or correct the text"
+                yield case_finding(cases, i, column, f"the text is damaged: {', '.join(problems)}", cure)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from math import isfinite
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,20 +21,11 @@ LARGEST = 64_000_000
 _INFLATED = 1 << 29
 _DEFLATED = b"1.2.840.10008.1.2.1.99"
 _IDENTITY = ("PatientName", "PatientID", "PatientBirthDate", "PatientAddress", "OtherPatientIDs")
-_NEEDED = ("WindowCenter", "WindowWidth", "VOILUTFunction", "RescaleSlope", "RescaleIntercept", "RescaleType",
-           "PixelSpacing")  # fmt: skip
 _GROUPS = ("PixelValueTransformationSequence", "FrameVOILUTSequence", "PixelMeasuresSequence")
-_SEQUENCES = (*_GROUPS, "SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence", "VOILUTSequence",
-              "ModalityLUTSequence")  # fmt: skip
-_PALETTE = ("PaletteColorLookupTableDescriptor", "PaletteColorLookupTableData")
 _SPACINGS = ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing", "PixelAspectRatio")
-_PICTURE = (
-    *("Rows", "Columns", "SamplesPerPixel", "PhotometricInterpretation", "PlanarConfiguration", "NumberOfFrames"),
-    *("BitsAllocated", "BitsStored", "HighBit", "PixelRepresentation", "PixelData"),
-    *("PixelPaddingValue", "PixelPaddingRangeLimit", "ExtendedOffsetTable", "ExtendedOffsetTableLengths"),
-    *("LUTDescriptor", "LUTData", "Modality", "BodyPartExamined", "Laterality", "ViewPosition"),
-    *_SPACINGS,
-)
+_PIXEL_GROUPS: Final = (0x0028, 0x7FE0)
+_KEPT = (*_SPACINGS, "RescaleType", "Modality", "BodyPartExamined", "Laterality", "ViewPosition",
+         "SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence")  # fmt: skip
 _SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 
 
@@ -153,11 +144,14 @@ def without_patient(content: bytes, name: str = "image") -> bytes:
 def _only_picture(dataset: Any) -> Any:
     """The elements that showing a picture needs, in sequences too."""
     kept = import_module("pydicom.dataset").Dataset()
+    # Of the groups of the pixels all numbers, codes and bytes, but no texts, times or ids.
+    texts = import_module("pydicom.valuerep").STR_VR.difference(("CS", "DS", "IS")) | {"UN"}
     for element in dataset:
-        if element.keyword in _SEQUENCES:
-            setattr(kept, element.keyword, [_only_picture(item) for item in element.value])
-        elif element.keyword in (*_NEEDED, *_PICTURE) or element.keyword.endswith(_PALETTE):
-            kept.add(element)
+        if element.keyword in _KEPT or (element.tag.group in _PIXEL_GROUPS and element.VR not in texts):
+            if element.VR == "SQ":
+                setattr(kept, element.keyword, [_only_picture(item) for item in element.value])
+            else:
+                kept.add(element)
     return kept
 
 
@@ -217,9 +211,9 @@ def _take_out_of_groups(dataset: Any, frame: int) -> None:
     shared = list(dataset.get("SharedFunctionalGroupsSequence") or [])[:1]
     items = [item for group in own + shared for name in _GROUPS for item in list(group.get(name) or [])[:1]]
     for item in items:
-        for tag in _NEEDED:
-            if tag in item and tag not in dataset:
-                setattr(dataset, tag, item[tag].value)
+        for element in item:
+            if element.tag not in dataset:
+                dataset.add(element)
 
 
 def _decoded(dataset: Any, decoder: Any, frame: int, frames: int) -> Pixels:

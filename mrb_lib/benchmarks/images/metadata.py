@@ -1,5 +1,6 @@
 """Texts that image files hold beside their pixels, such as a patient's name in EXIF: removed, the pixels untouched."""
 
+import io
 import struct
 import zlib
 from typing import Final
@@ -24,7 +25,8 @@ def without_texts(content: bytes, name: str = "image") -> tuple[bytes, list[str]
     Returns
     -------
     bytes
-        The same pixels, orientation and colour profile; the very bytes where there is no text. DICOM files are
+        The same pixels, orientation and colour profile; the very bytes where there is no text. A WebP is encoded
+        again, without loss. DICOM files are
         returned as they are, see `mrb_lib.benchmarks.images.dicom.without_patient`.
     list of str
         "EXIF Artist", "PNG text Comment" and the like.
@@ -47,8 +49,10 @@ def without_texts(content: bytes, name: str = "image") -> tuple[bytes, list[str]
             return _tiff(content)
         if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
             return _webp(content)
-    except (struct.error, IndexError):
+    except (struct.error, IndexError, OSError):
         return content, []  # a damaged file, which whoever decodes it reports
+    except Image.DecompressionBombError as error:
+        raise InputError(f"{name}: is too large to show safely ({error}); shrink it.") from error
     if content.startswith((b"II+\0", b"MM\0+")) or (content.startswith(b"GIF8") and b"\x21\xfe" in content):
         raise InputError(f"{name}: may hold texts that name a patient and cannot be removed; store it as PNG.")
     return content, []
@@ -94,26 +98,14 @@ def _jpeg(content: bytes) -> tuple[bytes, list[str]]:
 
 
 def _webp(content: bytes) -> tuple[bytes, list[str]]:
-    kept, removed, place = list[bytes](), list[str](), 12
-    while place + 8 <= len(content):
-        kind = content[place : place + 4]
-        (length,) = struct.unpack_from("<I", content, place + 4)
-        chunk, place = content[place : place + 8 + length + length % 2], place + 8 + length + length % 2
-        if kind == b"XMP ":
-            removed.append("WebP XMP")
-            continue
-        if kind == b"EXIF":
-            data, names = _exif_without_texts(chunk[8:])
-            removed += names
-            if names:
-                chunk = kind + struct.pack("<I", len(data)) + data + bytes(len(data) % 2) if data else b""
-        kept.append(chunk)
-    if not removed:
-        return content, []
-    parts = (0x08 if any(one[:4] == b"EXIF" for one in kept) else 0) | 0xF3  # those that the header may announce
-    kept = [one[:8] + bytes([one[8] & parts]) + one[9:] if one[:4] == b"VP8X" else one for one in kept]
-    body = b"WEBP" + b"".join(kept)
-    return b"RIFF" + struct.pack("<I", len(body)) + body, removed
+    with Image.open(io.BytesIO(content), formats=["WEBP"]) as image:
+        exif, removed = _exif_without_texts(image.info.get("exif", b""))
+        removed += ["WebP XMP"] if "xmp" in image.info else []
+        if not removed:
+            return content, []
+        stream, profile = io.BytesIO(), image.info.get("icc_profile")
+        image.save(stream, "WEBP", lossless=True, exact=True, save_all=True, exif=exif, icc_profile=profile)
+    return stream.getvalue(), removed
 
 
 def _tiff(content: bytes) -> tuple[bytes, list[str]]:

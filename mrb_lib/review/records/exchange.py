@@ -160,7 +160,7 @@ def write_annotations(frame: pd.DataFrame, path: Path) -> None:
     is_csv = _ending(path, (".parquet", ".csv")) == ".csv"
     write_atomic(path, rows.to_csv(index=False, lineterminator="\n") if is_csv else rows.to_parquet(index=False))
     if path.name in TABLES and (path.parent / SUMS).is_file():
-        record_digests(path.parent, [path.name])
+        record_digests(path.parent)
 
 
 def regions_from(items: Iterable[Any]) -> tuple[Region, ...]:

@@ -34,7 +34,7 @@ def test_a_folder_that_is_not_there_is_a_wrong_argument(tmp_path: Path) -> None:
         ("benchmark.toml", None, "missing"),
         ("benchmark.toml", b"name = ", "not valid TOML"),
         ("benchmark.toml", b'name = "x"\n', "is missing"),
-        ("benchmark.toml", b'name = "x"\nkind = "odd"\n', "'odd' is unknown"),
+        ("benchmark.toml", b'name = "x"\nkind = "odd"\n', "'odd' must be 'clinical'"),
         ("cases.parquet", None, "missing"),
         ("cases.parquet", b"", "empty"),
         ("cases.parquet", b"PAR1 and no more", "not a parquet file"),
@@ -55,15 +55,6 @@ def test_a_damaged_file_is_a_finding_with_a_cure(
     assert problem in finding.problem
     assert len(finding.cure) > 5
     assert str(tmp_path) not in str(finding)
-
-
-def test_a_fault_of_a_table_of_the_metadata_is_named(tmp_path: Path) -> None:
-    """Labels of a dimension are named otherwise than by a key."""
-    labels = ", ".join(f'"sign {i}"' for i in range(40))
-    text = f'name = "x"\nkind = "general"\ntask = "rating"\ncategories = ["1", "2"]\n[labels]\nerrors = [{labels}]\n'
-    findings = audit_with(tmp_path, lambda b: None, {"benchmark.toml": text.encode()})
-    assert places(findings) == [("error", "benchmark.toml", None, "labels of errors")]
-    assert findings[0].problem == "40 are too many to choose from"
 
 
 def test_bytes_that_are_not_utf8_are_an_error_of_their_table(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from mrb_lib.benchmarks.audit.labels import alike_names, annotation_findings, cluster_findings
 
@@ -55,29 +54,23 @@ def test_varying_numbers_of_annotators_are_a_remark() -> None:
     assert "1 in 10, 2 in 10, 3 in 10, 4 in 10" in finding.problem
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "cure"),
-    [
-        ("organ", "Lungs", "write lung"),
-        ("organ", "spleen-ish thing", "keep it if it is meant"),
-        ("department", "cardiology", "write Cardiology"),
-        ("department", "Radiologie", "keep it"),
-        ("department", "Urology", "keep it"),
-    ],
-)
-def test_an_unknown_subfield(tmp_path: Path, column: str, value: str, cure: str) -> None:
-    findings = audit_with(tmp_path, lambda b: b.put(column, 10, value))
-    assert places(findings) == [("warning", "cases.parquet", 10, column)]
-    assert findings[0].cure.startswith(cure)
+UNKNOWN = {
+    ("organ", "Lungs"): "write lung", ("organ", "knee"): "keep it", ("department", "cardiology"): "write Cardiology",
+    ("department", "Radiologie"): "keep it", ("department", "Urology"): "keep it",
+}  # fmt: skip
 
 
-def test_an_unknown_subfield_of_many_cases_is_one_finding(tmp_path: Path) -> None:
+def test_each_unknown_subfield_is_one_finding_with_the_name_to_write(tmp_path: Path) -> None:
     def change(b: Sound) -> None:
-        for row in range(2, 10):
-            b.put("organ", row, "knee")
+        for row, (column, value) in enumerate(UNKNOWN, start=10):
+            b.put(column, row, value)
+        b.put("organ", 20, "knee")
 
-    (finding,) = audit_with(tmp_path, change)
-    assert finding.row == 2 and "(8 cases)" in finding.problem
+    findings = audit_with(tmp_path, change)
+    assert [each.row for each in findings] == [10, 11, 12, 13, 14]
+    for finding, cure in zip(findings, UNKNOWN.values(), strict=True):
+        assert finding.cure.startswith(cure)
+    assert "(2 cases)" in findings[1].problem
 
 
 def test_only_names_that_an_import_joins_have_that_cure() -> None:
@@ -85,18 +78,10 @@ def test_only_names_that_an_import_joins_have_that_cure() -> None:
     assert "--normalize-names" not in alike_names("f", "case_id", ["x", "X"]).cure
 
 
-def test_repeated_questions_suggest_a_cluster() -> None:
-    cases = pd.DataFrame({"question": ["one", "two", "one"], "images": [[], [], []]})
-    (finding,) = cluster_findings(cases)
-    assert (finding.severity, finding.column) == ("info", "question")
-    assert "--cluster question" in finding.cure and "3 cases share 2" in finding.problem
-    assert cluster_findings(cases.assign(cluster=["x", "y", "x"])) == []
-    assert cluster_findings(cases.assign(images=[["a"], ["b"], ["c"]])) == []
-
-
 def test_an_id_that_repeats_suggests_a_cluster() -> None:
-    cases = pd.DataFrame({"question": ["one", "two", "three"], "images": [[], [], []], "patient_id": [7, 7, 8]})
+    cases = pd.DataFrame({"question": ["one", "two", "three"], "patient_id": [7, 7, 8]})
     (finding,) = cluster_findings(cases)
     assert finding.column == "patient_id"
     merged = cases.rename(columns={"patient_id": "original_id"}).assign(benchmark=["x", "y", "y"])
     assert cluster_findings(merged) == []
+    assert cluster_findings(cases.assign(cluster=["x", "y", "x"])) == []

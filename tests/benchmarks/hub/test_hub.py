@@ -171,10 +171,7 @@ def test_offline_refuses_an_absent_or_incomplete_cache(
     ("status", "code", "error", "message"),
     [
         (401, "", RunError, "HF_TOKEN"),
-        (401, "GatedRepo", RunError, "accept its terms"),
         (403, "GatedRepo", RunError, "accept its terms"),
-        (403, "", RunError, "HF_TOKEN"),
-        (404, "", InputError, "no such dataset"),
         (404, "RepoNotFound", InputError, "no such dataset"),
         (404, "RevisionNotFound", InputError, "no revision 'v9'"),
         (500, "", RunError, "status 500"),
@@ -241,18 +238,14 @@ def test_damaged_data_leaves_nothing_behind(online: LocalHub, tmp_path: Path) ->
     assert nothing_left(tmp_path / "bench")
 
 
-def test_a_full_disk_and_an_interruption_are_plain_messages(
-    online: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for error, message in ((OSError(28, "No space left on device"), "No space left"), (KeyboardInterrupt(), "interr")):
+def test_a_full_disk_is_a_plain_message(online: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
 
-        def fail(*_: object, error: BaseException = error, **__: object) -> None:
-            raise error
-
-        monkeypatch.setattr("huggingface_hub.snapshot_download", fail, raising=False)
-        with pytest.raises(RunError, match=message):
-            pull(tmp_path / "bench", repo=REPO)
-        assert nothing_left(tmp_path / "bench")
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fail, raising=False)
+    with pytest.raises(RunError, match=r"No space left.*larger disk"):
+        pull(tmp_path / "bench", repo=REPO)
+    assert nothing_left(tmp_path / "bench")
 
 
 @pytest.mark.parametrize("repo", ["bench", "../bench", "a/b/c", "a b/c", "/etc/passwd"])

@@ -12,9 +12,8 @@ import io
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
@@ -34,7 +33,7 @@ from mrb_lib.judges.local.checkpoint import load_checkpoint as load_weights
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.tree import Tree
-from mrb_lib.judges.local.weights import Weights, join
+from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
@@ -137,40 +136,9 @@ def from_rows(judge: LocalJudge) -> Callable[[Plan, np.ndarray], Callable[[], ob
     return lambda plan, numbers: lambda: judge.judge(to_shown_frame(plan.rows(numbers)))
 
 
-def separate(judge: PackedJudge, dimensions: Sequence[str]) -> Callable[[Plan, np.ndarray], Callable[[], object]]:
-    """Twelve ordinary passes, each over a whole batch; tokens are prepared as `packed` does."""
-    held = judge.weights
-
-    @torch.inference_mode()
-    def read(plan: Plan, numbers: np.ndarray) -> None:
-        trees = _trees(judge, plan, numbers)
-        for branch, leaf in product(range(2), range(len(dimensions))):
-            held.model(**_plain(held, trees, branch, leaf), use_cache=False, logits_to_keep=1).logits.cpu()
-
-    return lambda plan, numbers: lambda: read(plan, numbers)
-
-
 def _trees(judge: PackedJudge, plan: Plan, numbers: np.ndarray) -> list[Tree]:
     shown = to_shown_frame(plan.rows(numbers))
     return [case.prompts for case in judge.cases(VerdictRows(shown), shown) if isinstance(case.prompts, Tree)]
-
-
-def _plain(held: Weights, trees: list[Tree], branch: int, leaf: int) -> dict[str, torch.Tensor]:
-    """One prompt of each case as an ordinary batch, filled up on the left."""
-    ids = [tree.trunk + tree.branches[branch] + tree.leaves[branch][leaf] for tree in trees]
-    width = max(map(len, ids))
-    kinds = [
-        [0] * (width - len(row)) + list(tree.kinds or []) + [0] * (len(row) - len(tree.trunk))
-        for row, tree in zip(ids, trees, strict=True)
-    ]
-    return held.to_device(
-        {
-            "input_ids": torch.tensor([[held.pad_id] * (width - len(row)) + row for row in ids]),
-            "attention_mask": torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in ids]),
-            "mm_token_type_ids": torch.tensor(kinds),
-            **join([tree.pictures for tree in trees]),
-        }
-    )
 
 
 def matmul_rate(device: torch.device, dtype: torch.dtype) -> float:
@@ -182,7 +150,7 @@ def matmul_rate(device: torch.device, dtype: torch.dtype) -> float:
 
 
 def compare(n: int, batch: int, words: int | None) -> None:
-    """Print cases per second of the four ways, and their ratios."""
+    """Print cases per second of the three ways, and their ratios."""
     on_gpu = torch.cuda.is_available()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -229,8 +197,6 @@ def compare(n: int, batch: int, words: int | None) -> None:
             beside("(a) JSON of 80 tokens", timed(cases, benchmark, batch, from_rows(replies)))
             reasoned = ready(GenerativeJudge, Settings(max_new_tokens=400, prompt="reasoned"))
             beside("(d) reasons of 400 tokens", timed(cases, benchmark, batch, from_rows(reasoned)))
-        apart = separate(packed, benchmark.meta.dimensions)
-        beside("(b) twelve separate passes", timed(cases, benchmark, batch, apart))
         fastest = float(np.mean(speeds))
         print(f"(c) packed: {fastest:.3f} cases/s, from {min(speeds):.3f} to {max(speeds):.3f}", flush=True)
         rate = matmul_rate(packed._device, held.model.dtype)

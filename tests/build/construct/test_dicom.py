@@ -52,7 +52,8 @@ def test_a_palette_comes_along(bits: int, stored_bits: int, segmented: bool, tmp
 
 def test_a_copy_that_shows_another_picture_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy is decoded, and a window that the removal lost would be noticed."""
-    monkeypatch.setattr("mrb_lib.benchmarks.images.dicom._NEEDED", ("RescaleSlope", "RescaleIntercept"))
+    another = "mrb_lib.build.construct.intake.pictures.without_patient"
+    monkeypatch.setattr(another, lambda *_: dicom(drawing(6), WindowCenter=9, WindowWidth=9))
     intake = PictureIntake(tmp_path, 64, lambda *_: None)
     assert intake.take(SourceImage("ct.dcm", content=dicom(drawing(6)))).problem == NOT_THE_SAME
     assert not list(tmp_path.iterdir())

@@ -147,7 +147,7 @@ def test_what_others_say_is_hidden_until_ones_own_is_stored(data: ExplorerData, 
     assert (blind.tags({"position": 3, **other})["hidden"], "odd label" in exported(blind, {}, **other)) == (1, False)
     told = blind.tags({"position": 3, **other}), blind.rows({"query": {}, "start": 0, **other})
     assert "odd label" not in json.dumps(told), "neither on the case, nor among tags to choose, nor in the list"
-    assert blind.select({"query": {"where": "tag == 'odd label'"}, **other})["n"] == 0
+    assert blind.select({"query": {"where": "tagged['odd label']"}, **other})["n"] == 0
     assert blind.select({"query": {"review": "disagree"}, **other})["n"] == 0
     assert "Dr A" in exported(blind, {}, reviewer="Dr A")
     assert "Dr A" not in exported(blind, {}, **other), "a file tells no opinion that the page hides"
