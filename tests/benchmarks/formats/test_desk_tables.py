@@ -12,7 +12,7 @@ import pytest
 from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.benchmarks.formats import Imported, read_source
-from mrb_lib.benchmarks.formats.cells import read_cells
+from mrb_lib.benchmarks.formats.sources import read_cells
 from mrb_lib.benchmarks.where import case_lookup, matching
 from mrb_lib.tables.errors import InputError, MrbError
 
