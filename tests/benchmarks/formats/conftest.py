@@ -12,8 +12,19 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from mrb_lib.benchmarks.formats import Imported
+from mrb_lib.benchmarks.formats import Imported, read_source
 from mrb_lib.tables.schema import DIMENSIONS
+
+PLAIN = "case_id,question,response_a,response_b"
+
+
+def imported(path: Path, content: str | bytes | Mapping[str, str | bytes], **options: object) -> Imported:
+    """What format `table` makes of a file of this content, or of a folder of files by their names."""
+    files = {path / name: each for name, each in content.items()} if isinstance(content, Mapping) else {path: content}
+    for file, each in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(each.encode() if isinstance(each, str) else each)
+    return read_source("table", path, **options)
 
 
 def said(imported: Imported) -> str:

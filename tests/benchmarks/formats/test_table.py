@@ -219,7 +219,7 @@ VERDICTS = "judge,case_id,dimension,order,choice,p_a,repeat\n"
         ({"cases__jsonl": '{"case_id": 1'}, r"cases\.jsonl, line 1: is not valid JSON"),
         (
             {"cases__jsonl": '{"case_id":"1","question":3.5,"response_a":"","response_b":""}'},
-            "row 1, column question .*: float where text belongs",
+            "row 1, column question .*: float64 where text belongs",
         ),
         ({"cases__parquet": "PAR1 not"}, r"cases\.parquet: is damaged: truncated, or not a parquet file"),
         ({"cases__parquet": ""}, r"cases\.parquet: is empty"),
