@@ -33,7 +33,7 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.replies.reading import choices_in_object, parse, plain_choice
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside, is_safe_name, slug
-from mrb_lib.tables.schema import CASES, CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTMENT, ORGANS, SIMULATED
+from mrb_lib.tables.schema import CASES, CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTMENT, SIMULATED
 from mrb_lib.tables.validation import Finding, counted, inspect, raise_on_error
 
 DATA, ALL = "pair_gt_all", "all"
@@ -53,7 +53,6 @@ _IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 _ROWS_A_GROUP = 16
 _FILE = "export"
 RAW, NORMALIZED = "data/benchmark_result_parquet1", "data/benchmark_result_parquet_normalized1"
-_READ_AGAIN = "the reply decides it anew when it is read back"
 _WRITTEN = {"judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "status", "reply"}
 _LINE = ("dataset", ORGAN, "question_type", "question", "chosen_answer", "image_id", "body_part")
 """The keys of a result line between `question_id` and `answer_model`, in their order."""
@@ -162,9 +161,6 @@ def _read_organ(path: Path, images: ParquetImages, findings: list[Finding]) -> O
         findings.append(Finding("warning", str(path), None, IMAGE, problem, "judges see the text only"))
     else:
         names = images.add(path, pictures, [f"{path.stem}/{slug(question)}" for question in ids], findings)
-    if path.stem not in ORGANS:
-        problem = f"{path.stem} is not one of the 13 organs, so its department is unknown"
-        findings.append(Finding("warning", str(path), None, None, problem, f"use one of {', '.join(ORGANS)}"))
     try:
         note = json.loads((open_parquet(path).schema_arrow.metadata or {}).get(NOTE, b"{}"))
     except ValueError as error:
@@ -180,8 +176,6 @@ def _with_our_names(frame: pd.DataFrame, path: Path, findings: list[Finding]) ->
         cure = "the name has another meaning here"
         findings.append(Finding("info", str(path), None, name, f"is kept as source_{name}", cure))
     cases = frame.rename(columns=RENAMED | {name: f"source_{name}" for name in (ORGAN, *taken)})
-    if (twice := cases.columns[cases.columns.duplicated()]).size:
-        raise InputError(f"{path}, column {twice[0]}: occurs twice under our names; rename one of the two.")
     texts = [name for name in cases if name in _TEXT]
     cases = cases.assign(**{name: cases[name].map(lambda value: id_text(value) or value) for name in texts})
     stated = cases.get(f"source_{ORGAN}")
@@ -415,13 +409,9 @@ def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list[Findi
     labels = _consensus(benchmark, cases, findings)
     _write_pairs(benchmark, cases, out, findings)
     for organ, rows in cases.groupby("organ", sort=True):
-        labelled = [case_id for case_id in rows["case_id"] if case_id in labels]
-        if labelled:
-            lines = [{"question_id": case_id, "human_answer": labels[case_id]} for case_id in labelled]
+        lines = [{"question_id": name, "human_answer": labels[name]} for name in rows["case_id"] if name in labels]
+        if lines:
             _write_lines(lines, out / DATA / f"{organ}.jsonl")
-        else:
-            problem = f"no case of {organ} has a label in every dimension, so it has no ground truth file"
-            findings.append(Finding("warning", _FILE, None, "choice", problem, "annotate it, or expect no score of it"))
     _write_results(verdicts, cases, out, findings)
     return findings
 
@@ -478,8 +468,6 @@ def _consensus(benchmark: Benchmark, cases: pd.DataFrame, findings: list[Finding
     problem = f"cases lack a label in some dimension ({undecided:,} of them for want of a majority)"
     unlabelled, cure = len(cases) - len(complete), "they are written without ground truth"
     findings += counted(unlabelled, "warning", _FILE, problem, cure, "choice")
-    lost, cure = int(labels.notna().to_numpy().sum()) - complete.size, "export as table to keep them"
-    findings += counted(lost, "warning", _FILE, "labels of such cases are not written", cure, "choice")
     cure = "the published prompt offers no tie, so its judges count as wrong there"
     ties = int((complete == "tie").to_numpy().sum())
     findings += counted(ties, "warning", _FILE, "labels are ties", cure, "choice")
@@ -493,22 +481,20 @@ def _write_pairs(benchmark: Benchmark, cases: pd.DataFrame, out: Path, findings:
 
     folder = out / DATA / "parquet"
     folder.mkdir(parents=True)
-    imageless = int((cases["images"].map(len) == 0).sum())
-    gone = 0
+    imageless = 0
     for organ, rows in cases.reset_index(drop=True).groupby("organ", sort=True):
         with pq.ParquetWriter(folder / f"{organ}.parquet", schema, compression="zstd") as writer:
             for start in range(0, len(rows), _ROWS_A_GROUP):
                 cases_of_group = rows.iloc[start : start + _ROWS_A_GROUP]
                 present = [[name for name in names if name in benchmark.images] for names in cases_of_group["images"]]
                 images = [{"bytes": benchmark.images[one[0]], "path": one[0]} if one else None for one in present]
-                gone += images.count(None)
+                imageless += images.count(None)
                 chunk = table.take(pa.array(cases_of_group.index))
                 chunk = chunk.add_column(1, schema.field(IMAGE), [pa.array(images, _IMAGE_TYPE)])
                 writer.write_table(chunk.cast(schema))
 
-    cure = "the published script needs one to judge them"
-    findings += counted(imageless, "warning", _FILE, "cases have no image", cure, "images")
-    findings += counted(gone - imageless, "warning", _FILE, "images could not be found", cure, "images")
+    problem = "cases have no image, or one that could not be found"
+    findings += counted(imageless, "warning", _FILE, problem, "the published script needs one", "images")
 
 
 def _pairs_table(cases: pd.DataFrame) -> pa.Table:
@@ -596,12 +582,7 @@ def _selected(verdicts: pd.DataFrame, cases: pd.DataFrame, findings: list[Findin
         fits = verdicts[column].isin(allowed)
         findings += counted(int((kept & ~fits).sum()), "warning", _FILE, what, "they are left out", column)
         kept &= fits
-    rows = verdicts[kept]
-    for status, cure in (("repaired", _READ_AGAIN), ("refused", _READ_AGAIN), ("error", "they read back as unparsed")):
-        count = int((rows["status"] == status).sum())
-        problem = f"verdicts have status {status}"
-        findings += counted(count, "info", _FILE, problem, cure, "status")
-    return rows
+    return verdicts[kept]
 
 
 def _file_name(judge: str, findings: list[Finding]) -> str:

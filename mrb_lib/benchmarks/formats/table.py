@@ -44,7 +44,6 @@ from mrb_lib.tables.validation import Finding, Severity, counted
 
 WRITTEN = ("csv", "parquet")
 _TABLES: tuple[TableName, ...] = ("cases", "annotations", "verdicts")
-_COLUMNS = {column.name for table in _TABLES for column in COLUMNS[table]}
 _FLAT = "flat"
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?(e[+-][0-9]{2,3})?")
 OVERALL = "overall"
@@ -104,10 +103,6 @@ def read(
         sources = {table: replace(flat, frame=frame) for table, frame in parts.items()}
     elif verdicts:
         raise InputError("--verdicts: names a column of one flat file; leave it out where there are tables.")
-    elif "annotations" not in sources:
-        unread = [name for name in map(str, sources["cases"].frame) if name == "choice" or is_dimension(name)]
-        problem, cure = f"columns are not read as labels: {', '.join(unread)}", "import that file by itself"
-        findings += counted(len(unread), "warning", sources["cases"].file, problem, cure)
     frames = {table: _typed(sources[table], table, findings) for table in _TABLES if table in sources}
     if normalize_names:
         frames = {table: _with_one_spelling(frame) for table, frame in frames.items()}
@@ -115,13 +110,13 @@ def read(
     refuse_incomplete(cases, ("case_id", "question", "response_a"), files["cases"])
     frames = {table: _complete(frame, table, files[table], findings) for table, frame in frames.items()}
     for table, frame in {"cases": cases, **frames}.items():
-        others = [str(name) for name in frame if name not in _COLUMNS and not is_dimension(str(name))]
-        unread = [name for name in others if _are_choices(frame[name])]
+        known = {column.name for column in COLUMNS[table]}
+        unread = [str(name) for name in frame if name not in known and _are_choices(frame[name])]
         problem = f"columns hold nothing but labels and are not read as such: {', '.join(unread)}"
-        cure = "write a row per annotator and dimension, or name a judge's with --verdicts"
+        cure = "write a row per annotator and dimension in one file, or name a judge's with --verdicts"
         findings += counted(len(unread), "warning", files[table], problem, cure)
-    listed = None if categories is None else [each.strip() for each in categories.split(",")]
-    given = {"name": name, "kind": kind, "categories": listed}
+    stated_categories = None if categories is None else [each.strip() for each in categories.split(",")]
+    given = {"name": name, "kind": kind, "categories": stated_categories}
     meta = _meta(Path(src) / "benchmark.toml", given, cases, [*frames.values()])
     pictures = sources["cases"].images
     if pictures is None and "images" in cases:
@@ -213,10 +208,6 @@ def _rubric_dimensions(cases: pd.DataFrame) -> pd.DataFrame:
 
 def _complete(frame: pd.DataFrame, table: TableName, file: str, findings: list[Finding]) -> pd.DataFrame:
     """Return annotations or verdicts with a row per dimension and the defaults; blank labels are taken out of them."""
-    if table == "annotations" and "choice" in frame:
-        beside = [str(name) for name in frame if is_dimension(str(name))]
-        problem = f"columns named after dimensions are not read as labels beside choice: {', '.join(beside)}"
-        findings += counted(len(beside), "warning", file, problem, "leave out choice, or import each by itself")
     frame = long_labels(frame) if table == "annotations" else frame
     defaults = {"dimension": OVERALL} | ({"annotator": CONSENSUS} if table == "annotations" else {"order": "AB"})
     for name, value in defaults.items():

@@ -166,7 +166,7 @@ SAID: list[tuple[str, dict[str, object], str]] = [
     ("question;response_a;response_b;dose;version\nq;a;b;0,5;1.250\n", {},
      "1 columns hold names, fractions or thousands and stay text: version"),
     (f"{PLAIN},annotator,A,B\nc1,q,a,b,Dr X,x,\n", {}, "no column is named choice or after a dimension, so there are"),
-    (f"{PLAIN},choice,accuracy\nc1,q,a,b,A,B\n", {}, "1 columns named after dimensions are not read as labels beside"),
+    (f"{PLAIN},choice,accuracy\nc1,q,a,b,A,B\n", {}, "1 columns hold nothing but labels and are not"),
     (f"{PLAIN},annotator,overall,safety,group\n1,q,a,b,X,A,B,A1\n1,q,a,b,Y,A,tie,A1\n", {},
      "1 columns hold nothing but labels and are not read as such: safety;"),
 ]  # fmt: skip

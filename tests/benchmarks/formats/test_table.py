@@ -125,7 +125,7 @@ def test_the_least_there_can_be(tmp_path: Path) -> None:
     assert made.benchmark.annotations.empty and made.verdicts.empty
     assert (made.benchmark.meta.kind, made.benchmark.meta.name) == ("general", tmp_path.name)
     made = imported(tmp_path, {"cases.csv": f"{PLAIN},choice\n1,q,a,b,A\n"})
-    assert "1 columns are not read as labels: choice" in said(made)
+    assert "1 columns hold nothing but labels and are not read as such: choice" in said(made)
 
 
 def test_dimensions_and_defaults_follow_the_data_and_benchmark_toml_states_the_rest(tmp_path: Path) -> None:
