@@ -71,8 +71,12 @@ class SourceRow:
         """The value of a field that must be there; it may be null."""
         if column not in self.values:
             raise self.error(column, "the field is missing", "restore the file from its source")
+        return self.find(column)
+
+    def find(self, column: str) -> object:
+        """The value of a field; None where there is none."""
         column_map().reads([column])
-        return self.values[column]
+        return self.values.get(column)
 
     def text(self, column: str) -> str:
         """The value of a field that must be text."""
@@ -247,8 +251,8 @@ def read_rows(path: Path, findings: list[Finding] | None = None, *, decimal_poin
     """
     if path.suffix.lower() in (".jsonl", ".json"):
         records = read_json(path)
-        names = _our_names(dict.fromkeys(name for record in records for name in record.values))
-        return [record.under(names) for record in records]
+        names = _names_of(records)
+        return [record.under(_our_names(names)) for record in records]
     source = next(iter(read_sheets(path, column_map().findings if findings is None else findings).values()))
     rows = (source.with_decimal_points if decimal_points else source.frame).to_dict("records")
     return [
@@ -276,10 +280,16 @@ def _frame(records: list[SourceRow], path: Path) -> pd.DataFrame:
     """Return JSON objects as a table."""
     if not records:
         raise InputError(f"{path}: is empty; write one object a line, or remove the file.")
-    names = dict.fromkeys(name for record in records for name in record.values)
-    column_map().reads(names)
+    names = _names_of(records)
     frame = pd.DataFrame({name: pd.Series([one.values.get(name) for one in records], dtype=object) for name in names})
     return _under_our_names(frame.infer_objects())
+
+
+def _names_of(records: list[SourceRow]) -> dict[str, None]:
+    """Return the names of all fields of a table in JSON, which it is read with."""
+    names = dict.fromkeys(name for record in records for name in record.values)
+    column_map().reads(names)
+    return names
 
 
 def _our_names(names: Iterable[str]) -> dict[str, str]:

@@ -121,7 +121,7 @@ def text_of(row: SourceRow, *names: str, literal: bool = False) -> str | None:
     ----------
     literal : "None", "nan" and "null" are texts, as in an option or an answer; otherwise they are nothing
     """
-    texts = (_plain(row.values.get(name)) for name in names)
+    texts = (_plain(row.find(name)) for name in names)
     return next((text for text in texts if text and (literal or text.lower() not in _MISSING)), None)
 
 
@@ -135,7 +135,7 @@ def _plain(value: object) -> str:
 def texts_of(row: SourceRow, *names: str) -> tuple[str, ...] | None:
     """The first of some fields that holds a list: one, one in JSON, texts by letter, or texts between semicolons."""
     for name in names:
-        value = row.values.get(name)
+        value = row.find(name)
         if isinstance(value, dict) and all(len(letter) == 1 for letter in value):
             value = [value[letter] for letter in sorted(value)]
         try:
