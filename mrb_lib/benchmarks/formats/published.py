@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads
-from mrb_lib.benchmarks.formats.sources import SourceRow, by_id, read_json, text_id
+from mrb_lib.benchmarks.formats.sources import SourceRow, by_id, read_json
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CONSENSUS
@@ -115,8 +115,8 @@ def read_judgebench(src: Path) -> Imported:
     -------
     Imported
         Dimension `overall`, annotator `consensus`. `dataset` is the pair's source (such as mmlu-pro-law) and
-        `question_type` its category: knowledge, reasoning, math or coding, null for others. `question_id` is equal for
-        pairs that share a question, so that one can resample by question; `original_id` is often null.
+        `question_type` its category: knowledge, reasoning, math or coding, null for others. Pairs share questions;
+        `original_id` is often null.
     """
     paths = [src] if src.is_file() else sorted(src.glob("[!.]*.jsonl"))
     if not paths:
@@ -133,5 +133,4 @@ def _judgebench_case(record: SourceRow) -> Case:
         "question_type": next((name for prefix, name in _CATEGORIES.items() if source.startswith(prefix)), None),
         **record.texts(dataset="source", model_a="response_model", model_b="response_model"),
         "original_id": None if record.get("original_id") is None else record.id("original_id"),
-        "question_id": text_id(record.text("question")),
     })  # fmt: skip

@@ -6,7 +6,6 @@ Tables come as desks have them: CSV of any separator and encoding, and Excel wor
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import re
@@ -158,11 +157,6 @@ def listed(cell: object) -> list[object]:
     if isinstance(value, list | tuple | np.ndarray):
         return list(value)
     return [] if value is None or value is pd.NA or value != value else [value]
-
-
-def text_id(text: str) -> str:
-    """An id for a text: equal texts, and practically only they, have the same one, in whatever order they are read."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
 
 
 def _kind(value: object) -> str:

@@ -511,7 +511,7 @@ def _write_csv(frame: pd.DataFrame, table: TableName, path: Path, findings: list
     full = {column.name for column in COLUMNS[table] if not column.nullable}
     known = {column.name for column in COLUMNS[table]}
     lost = []
-    for name in frame.columns.difference(full, sort=False):
+    for name in frame.columns.difference([*full], sort=False):
         texts = frame[name].astype("str")
         read_back = plain_numbers(texts.mask(texts == "")) if table == "cases" else texts
         if (name not in known and read_back.dtype != frame[name].dtype) or (texts == "").any():
