@@ -172,9 +172,6 @@ def _read_organ(path: Path, images: ParquetImages, findings: list[Finding]) -> O
 def _with_our_names(frame: pd.DataFrame, path: Path, findings: list[Finding]) -> pd.DataFrame:
     """Return the columns under our names; those whose name means something else here begin with `source_`."""
     taken = [name for name in frame if name in _TAKEN]
-    for name in taken:
-        cure = "the name has another meaning here"
-        findings.append(Finding("info", str(path), None, name, f"is kept as source_{name}", cure))
     cases = frame.rename(columns=RENAMED | {name: f"source_{name}" for name in (ORGAN, *taken)})
     texts = [name for name in cases if name in _TEXT]
     cases = cases.assign(**{name: cases[name].map(lambda value: id_text(value) or value) for name in texts})

@@ -57,10 +57,7 @@ def read_pandalm(src: Path) -> Imported:
     rows: list[tuple[str | None, ...]] = []
     for judge, (prefix, names) in _PANDALM_JUDGES.items():
         file = src / f"{judge}-testset-v1.json"
-        if not file.is_file():
-            findings.append(Finding("info", str(file), None, None, f"there are no verdicts of {judge}", "add the file"))
-            continue
-        verdicts = by_id(read_json(file), "idx")
+        verdicts = by_id(read_json(file), "idx") if file.is_file() else {}
         for case_id, record in verdicts.items():
             choice, reply = record.label(f"{prefix}_result", names), record.text(f"{prefix}_reason")
             rows.append((judge, case_id, "overall", "AB", choice, "ok" if choice else "unparsed", reply))

@@ -238,7 +238,6 @@ def test_other_columns_are_kept_and_taken_names_get_another(tree) -> None:
     assert cases["weight"].isna().tolist() == [False, False, True], "organs may differ in their columns"
     assert "thumb" not in cases.columns
     assert "column thumb: holds bytes and is left out" in said(imported)
-    assert "column case_id: is kept as source_case_id" in said(imported)
 
 
 def test_a_raw_reply_is_read_anew_and_every_change_is_counted(tree) -> None:
