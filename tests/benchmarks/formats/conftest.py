@@ -18,6 +18,10 @@ from mrb_lib.replies.reading import parse
 from mrb_lib.tables.schema import CHOICES, DIMENSIONS
 from mrb_lib.tables.validation import conform
 
+PANDALM: dict[str, object] = {
+    "idx": 1, "motivation_app": "m", "cmp_key": "x_y", "instruction": "Say.", "input": "", "response1": "a",
+    "response2": "b", "annotator1": 1, "annotator2": 1, "annotator3": 0,
+}  # fmt: skip
 PLAIN = "case_id,question,response_a,response_b"
 
 

@@ -12,10 +12,8 @@ import pytest
 from mrb_lib.benchmarks.formats import READERS, Imported
 from mrb_lib.tables.errors import InputError
 
-from .conftest import said
+from .conftest import PANDALM, said
 
-PANDALM = {"idx": 0, "motivation_app": "m", "cmp_key": "x_y", "instruction": "i", "input": "", "response1": "r",
-           "response2": "s", "annotator1": 1, "annotator2": 1, "annotator3": 0}  # fmt: skip
 JUDGEBENCH = {"pair_id": "p1", "original_id": 7, "source": "livebench-math", "question": "q", "response_model": "m",
               "response_A": "a", "response_B": "b", "label": "A>B"}  # fmt: skip
 TEST_SET = "testset-v1.json"
