@@ -90,7 +90,6 @@ def test_the_embedded_benchmark_has_no_near_duplicates(pictured: Benchmark) -> N
     ("format_", "folder", "n_units", "largest"),
     [
         ("pandalm", "pandalm", 364, 10),
-        ("llmbar", "llmbar_casestudy", 59, 2),
         ("judgebench", "judgebench_pairs", 617, 2),
     ],
 )

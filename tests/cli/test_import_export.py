@@ -14,7 +14,7 @@ from mrb_lib.benchmarks.formats import READERS, WRITERS
 def test_help_lists_the_formats_and_their_options(mrb: Callable, command: str, formats: object) -> None:
     text = mrb(command, "--help").out
     assert all(f"\n  {name} " in text for name in formats)
-    assert ("--unparsed-as-tie" in text, "--file-format" in text) == (command == "import", command == "export")
+    assert ("--normalize-names" in text, "--file-format" in text) == (command == "import", command == "export")
 
 
 def test_the_file_format_of_an_export_is_an_option(mrb: Callable, tables: Path, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ REFUSED = {
     "import nosuch {tables} out": "format 'nosuch' is unknown; use one of judgebench",
     "import table nowhere out": "nowhere: there is no such file or folder",
     "import pandalm {tables} out": "testset-v1.json: the file is missing",
+    "import pandalm {tables} out --normalize-names": "--normalize-names: import pandalm has no such option",
     "import table {tables} out --unparsed-as-tie": "--unparsed-as-tie: import table has no such option",
     "import table {tables} out --kind odd": "key kind: 'odd' must be 'clinical'",
     "check nowhere": "nowhere: there is no such folder",

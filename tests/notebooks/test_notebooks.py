@@ -11,12 +11,13 @@ import pytest
 from matplotlib.backends.backend_pdf import PdfFile
 
 from mrb_lib.benchmarks.benchmark import save
-from mrb_lib.benchmarks.formats import READERS
+from mrb_lib.benchmarks.formats import read_source
 from mrb_lib.build.construct.simulated import write_simulated_work
 from mrb_lib.figures.style import Paper
 from mrb_lib.report import defaults, study
 from mrb_lib.tables.errors import NotApplicable
 from mrb_lib.verdicts.store import save_imported
+from tests.published.sets import kqa
 
 from .cells import NOTEBOOKS, cells_of, parameters_of, run_cells
 
@@ -122,7 +123,8 @@ def unsaved(monkeypatch: pytest.MonkeyPatch) -> None:
 def public(request: pytest.FixtureRequest, reference_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Real data: one dimension, no images, no organs; kqa has ratings of one response, and no verdicts."""
     folder = tmp_path_factory.mktemp(request.param)
-    imported = READERS[request.param].convert(reference_data / request.param)
+    folder_of_set = reference_data / request.param
+    imported = kqa(folder_of_set) if request.param == "kqa" else read_source("pandalm", folder_of_set)
     save(imported.benchmark, folder)
     if len(imported.verdicts):
         meta = imported.benchmark.meta

@@ -6,7 +6,7 @@ name. The other names here are what a format is built with: `base` makes tables 
 
 from mrb_lib.benchmarks.formats.base import READERS, WRITERS, Imported, import_tables, read_source, reads, writes
 from mrb_lib.benchmarks.formats.mapping import column_map
-from mrb_lib.benchmarks.formats.sources import SourceRow, csv_records, read_json_array, read_jsonl, read_rows
+from mrb_lib.benchmarks.formats.sources import SourceRow, read_json, read_rows
 
-__all__ = ["READERS", "WRITERS", "Imported", "SourceRow", "column_map", "csv_records", "import_tables",
-           "read_json_array", "read_jsonl", "read_rows", "read_source", "reads", "writes"]  # fmt: skip
+__all__ = ["READERS", "WRITERS", "Imported", "SourceRow", "column_map", "import_tables", "read_json", "read_rows",
+           "read_source", "reads", "writes"]  # fmt: skip

@@ -5,7 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -72,8 +72,7 @@ class ParquetImages(LazyImages):
         self._places: dict[str, tuple[Path, str, int, int, int]] = {}
         super().__init__(self._places, self._read)
         self._rows = lru_cache(maxsize=1)(lambda *group: list(_rows_of(*group)))
-        self._digests: dict[str, bytes] = {}
-        self._folders: set[str] = set()
+        self._digests: dict[str, str] = {}
 
     def _read(self, name: str) -> bytes:
         path, column, group, row, place = self._places[name]
@@ -115,25 +114,18 @@ class ParquetImages(LazyImages):
         return pd.Series(names, dtype=object)
 
     def _name(self, content: bytes, file_name: str | None, case_name: str) -> str:
-        digest = hashlib.blake2b(content, digest_size=16).digest()
-        candidates = [file_name] if file_name is not None and _is_plain(file_name) else []
-        candidates += [case_name + _suffix(content), f"{case_name}-{digest.hex()}{_suffix(content)}"]
-        for name in candidates:
-            folders = {parent.as_posix() for parent in PurePosixPath(name).parents} - {"."}
-            earlier_digest = self._digests.get(name)
-            if earlier_digest == digest:
-                return name
-            if earlier_digest is None and name not in self._folders and not folders & self._digests.keys():
-                self._digests[name] = digest
-                self._folders |= folders
-                return name
-        raise InputError(f"image of case {case_name}: no free name is left; rename the images {case_name}*.")
+        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+        names = [file_name] if file_name is not None and _is_plain(file_name) else []
+        names += [case_name + _suffix(content), f"{case_name}-{digest}{_suffix(content)}"]
+        return next(name for name in names if self._digests.setdefault(name, digest) == digest)
 
 
 def _is_plain(name: str) -> bool:
-    parts = name.split("/")
-    is_odd = any(not part or part.startswith(".") or len(part.encode("utf-8")) > 150 for part in parts)
-    return is_safe_name(name) and name.isprintable() and not is_odd
+    """Return True for a relative name of a file with a suffix in folders without a dot, so that none is both."""
+    *folders, file = name.split("/")
+    is_short = all(len(part.encode("utf-8")) <= 150 for part in (*folders, file))
+    is_plain = is_safe_name(name) and name.isprintable() and is_short
+    return is_plain and Path(file).suffix != "" and not any("." in folder for folder in folders)
 
 
 def _suffix(content: bytes) -> str:

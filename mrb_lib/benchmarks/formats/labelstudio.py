@@ -16,7 +16,7 @@ import pandas as pd
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads
 from mrb_lib.benchmarks.formats.images import with_images
 from mrb_lib.benchmarks.formats.labels import winner
-from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json_array, renamed
+from mrb_lib.benchmarks.formats.sources import SourceRow, id_text, read_json, renamed
 from mrb_lib.benchmarks.meta import dimensions_of, meta_from
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.validation import counted
@@ -61,7 +61,7 @@ def read(
     Validated by tests/benchmarks/formats/test_labelstudio.py.
     """
     counts: Counter[str] = Counter()
-    tasks = read_json_array(src)
+    tasks = read_json(src)
     if not tasks:
         raise InputError(f"{src}: holds no tasks; export those that are labelled.")
     texts = renamed([_data(task) for task in tasks], src)

@@ -5,7 +5,7 @@ it knows nothing of, such as `organ`, which is carried into the cases. A format 
 `sources` rename what they read, and what is carried passes through `SourceRow.case`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Final
 
 from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.tables.schema import CASES
+from mrb_lib.tables.validation import Finding
 
 CARRIED: Final = (*(column.name for column in CASES if not column.required and column.type in ("str", "date")), "item")
 """Columns of the cases that any format can be given from a column it does not know."""
@@ -42,6 +43,7 @@ class ColumnMap:
 
     def __init__(self, pairs: Sequence[str] = ()) -> None:
         self.names = pairs_of("--map", pairs, "their_column=our_column")
+        self.findings: list[Finding] = []
         self._columns: dict[str, None] = {}
         self._used: dict[str, str] = {}
         self._read: set[str] = set()
@@ -63,22 +65,9 @@ class ColumnMap:
         """Note that the format read these columns, by our names."""
         self._read.update(names)
 
-    def carried(self, renamed: Mapping[str, str], filled: Iterable[str], file: str) -> list[str]:
-        """Return the columns, by our names, that the format has not read and that go into the cases as they are.
-
-        Parameters
-        ----------
-        renamed : the name in the file of each renamed column, by our name
-        filled : the columns of the cases that the format fills
-
-        Raises
-        ------
-        InputError
-            One of them is filled by the format.
-        """
-        unread = renamed.keys() - self._read
-        for ours in unread.intersection(filled):
-            raise clash(file, renamed[ours], ours)
+    def carried(self, there: Iterable[str], filled: Iterable[str]) -> list[str]:
+        """Return the renamed columns among those `there` that a format neither reads nor fills; they go into cases."""
+        unread = {*self.names.values()}.intersection(there) - self._read - {*filled}
         carried = [ours for ours in CARRIED if ours in unread]
         self._carried.update(carried)
         return carried
@@ -98,14 +87,6 @@ class ColumnMap:
                 )
 
 
-def clash(file: str, theirs: str, ours: str) -> InputError:
-    """Return the error that a format fills a column of the cases itself."""
-    return InputError(
-        f"{file}, column {theirs}: the format fills {ours} itself; leave out --map {theirs}={ours}, or map the column "
-        "to the field that the format reads it from."
-    )
-
-
 _MAP: ContextVar[ColumnMap | None] = ContextVar("column_map", default=None)
 
 
@@ -121,9 +102,5 @@ def mapped_columns(pairs: Sequence[str]) -> Iterator[ColumnMap]:
     token = _MAP.set(columns)
     try:
         yield columns
-    except InputError as error:
-        if pairs and ", column " in str(error):
-            raise InputError(f"{error} Check --map {' '.join(pairs)}, too.") from None
-        raise
     finally:
         _MAP.reset(token)

@@ -1,29 +1,44 @@
-"""Reading tables and JSON that somebody else wrote: every error names the file, the row and the column."""
+"""Reading tables and JSON that somebody else wrote: every error names the file, the row and the column.
+
+Tables come as desks have them: CSV of any separator and encoding, and Excel workbooks; each cell as the text it is.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import csv
+import io
 import json
+import re
+import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from itertools import chain, dropwhile, islice
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
+import numpy as np
 import pandas as pd
+from pydantic_core import from_json
 
-from mrb_lib.benchmarks.formats.cells import Source, read_cells, read_workbook
 from mrb_lib.benchmarks.formats.images import ParquetImages, read_without_bytes
 from mrb_lib.benchmarks.formats.mapping import column_map
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import read_text, slug
+from mrb_lib.tables.files import decoded, read_text, readable, slug
 from mrb_lib.tables.names import spelling_key
 from mrb_lib.tables.schema import COLUMNS
-from mrb_lib.tables.validation import Finding
+from mrb_lib.tables.validation import Finding, counted
 
 TEXT_SUFFIXES: Final = (".csv", ".tsv", ".txt")
 READ_SUFFIXES: Final = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".jsonl", ".json")
-_NEEDED: Final = [column.name for contract in COLUMNS.values() for column in contract if column.required]
+_OURS: Final = {"images"} | {column.name for table in COLUMNS.values() for column in table if column.required}
+SEPARATORS: Final[Mapping[str, str]] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_SNIFFED = 50  # rows that decide on the separator
+_THOUSANDS = "[.'\u00a0\u202f]"
+_GERMAN_NUMBER = re.compile(rf"-?([0-9]+|[1-9][0-9]{{0,2}}({_THOUSANDS}[0-9]{{3}})+)(,[0-9]+)?")
+_POINTED = re.compile(r"-?[1-9][0-9]{0,2}(\.[0-9]{3})+")
+_MOST_EXACT = 10**15  # Excel keeps 15 digits of a number
 Label = TypeVar("Label")
 
 
@@ -36,18 +51,15 @@ class SourceRow:
     file : the file, to name in messages
     location : where in it, as "row 3" (counted from 1) or "line 3"
     values : the fields
-    renamed : what the file calls the fields that `--map` renames, by our names
     """
 
     file: str
     location: str
     values: Mapping[str, object]
-    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def under(self, renames: Mapping[str, str]) -> SourceRow:
         """Return the record with some fields under other names, as `--map` gives them."""
-        values = {renames.get(name, name): value for name, value in self.values.items()}
-        return replace(self, values=values, renamed={ours: theirs for theirs, ours in renames.items()})
+        return replace(self, values={renames.get(name, name): value for name, value in self.values.items()})
 
     def error(self, column: str | None, problem: str, cure: str) -> InputError:
         """The error that says what is wrong with this record."""
@@ -58,8 +70,12 @@ class SourceRow:
         """The value of a field that must be there; it may be null."""
         if column not in self.values:
             raise self.error(column, "the field is missing", "restore the file from its source")
+        return self.find(column)
+
+    def find(self, column: str) -> object:
+        """The value of a field; None where there is none."""
         column_map().reads([column])
-        return self.values[column]
+        return self.values.get(column)
 
     def text(self, column: str) -> str:
         """The value of a field that must be text."""
@@ -71,10 +87,6 @@ class SourceRow:
     def texts(self, **names: str) -> dict[str, object]:
         """The values of fields that must be text, under our names: `texts(question="prompt")`."""
         return {ours: self.text(theirs) for ours, theirs in names.items()}
-
-    def optional_text(self, column: str) -> str | None:
-        """The value of a field that may be null."""
-        return None if self.get(column) is None else self.text(column)
 
     def id(self, column: str) -> str:
         """The value of an identifier as text: 7, 7.0 and "7" are the same id."""
@@ -99,15 +111,9 @@ class SourceRow:
         Parameters
         ----------
         fields : the columns that the format fills, all read by now
-
-        Raises
-        ------
-        InputError
-            A column is mapped to one that the format fills itself.
         """
-        carried = column_map().carried(self.renamed, fields, self.file) if self.renamed else []
-        # An empty cell is a missing value.
-        return {**fields, **{ours: self.values.get(ours) or None for ours in carried}}
+        carried = column_map().carried(self.values, fields)
+        return {**fields, **{ours: self.values[ours] or None for ours in carried}}  # an empty cell is a missing value
 
 
 def by_id(records: Iterable[SourceRow], column: str) -> dict[str, SourceRow]:
@@ -137,9 +143,20 @@ def id_text(value: object) -> str | None:
     return str(value) if isinstance(value, (str, int)) else None
 
 
-def text_id(text: str) -> str:
-    """An id for a text: equal texts, and practically only they, have the same one, in whatever order they are read."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+def listed(cell: object) -> list[object]:
+    """Return what a cell lists: a list, one in JSON, or texts between semicolons; else its value, if it has one.
+
+    Raises
+    ------
+    ValueError
+        It begins like a list in JSON and is none.
+    """
+    if isinstance(cell, str) and not cell.strip().startswith("["):
+        return [text.strip() for text in cell.split(";") if text.strip()]
+    value = json.loads(cell) if isinstance(cell, str) else cell
+    if isinstance(value, list | tuple | np.ndarray):
+        return list(value)
+    return [] if value is None or value is pd.NA or value != value else [value]
 
 
 def _kind(value: object) -> str:
@@ -151,84 +168,32 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def parse_json(text: str) -> object:
-    """Parse JSON strictly: no repeated keys, no NaN, no halves of surrogate pairs.
-
-    Raises
-    ------
-    ValueError
-        The text is not such JSON.
-    """
-    try:
-        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    if "\\ud" in text or "\\uD" in text:
-        try:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise ValueError("half of a surrogate pair, which is not a character") from error
-    return value
-
-
-def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    values = dict(pairs)
-    if len(values) != len(pairs):
-        [(repeated, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {repeated!r} occurs twice")
-    return values
-
-
-def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is not JSON")
-
-
-def read_json_array(path: Path) -> list[SourceRow]:
-    """The objects of a JSON file that holds one array of objects.
+def read_json(path: Path) -> list[SourceRow]:
+    """Return the objects of a JSON file: of one array, or one object a line, where blank lines are passed over.
 
     Raises
     ------
     InputError
-        The file is missing, is not JSON, or is not an array of objects.
+        The file is missing or is not UTF-8, or holds anything but objects; names the row or line.
     """
     text = read_text(path)
-    if not text.strip():
-        raise InputError(f"{path}: is empty; restore it from its source.")
-    values = _parsed(text, str(path), "restore it from its source")
-    if not isinstance(values, list):
-        what = f"holds {_kind(values)} where an array of objects belongs"
-        raise InputError(f"{path}: {what}; check that it is the file you mean.")
-    records = ((f"row {i}", value) for i, value in enumerate(values, start=1))
-    return _records(records, path, "restore the file from its source")
+    if text.lstrip().startswith("["):
+        values = _parsed(text, str(path), "restore it from its source")
+        records = [(f"row {i}", value) for i, value in enumerate(values, start=1)]
+    else:
+        lines = [(f"line {i}", line) for i, line in enumerate(text.split("\n"), start=1) if line.strip()]
+        records = [(where, _parsed(line, f"{path}, {where}", "correct the line")) for where, line in lines]
+    for where, value in records:
+        if not isinstance(value, dict):
+            raise InputError(f"{path}, {where}: {_kind(value)} where an object belongs; write one object a line.")
+    return renamed([SourceRow(str(path), where, value) for where, value in records], path)
 
 
-def read_jsonl(path: Path) -> list[SourceRow]:
-    """Return the objects of a file with one JSON object a line; blank lines are passed over.
-
-    Raises
-    ------
-    InputError
-        The file is missing or is not UTF-8, or a line is not a JSON object; names the line.
-    """
-    lines = [(f"line {i}", line) for i, line in enumerate(read_text(path).split("\n"), start=1) if line.strip()]
-    records = ((where, _parsed(line, f"{path}, {where}", "correct or remove the line")) for where, line in lines)
-    return _records(records, path, "write one object a line")
-
-
-def _parsed(text: str, where: str, cure: str) -> object:
+def _parsed(text: str, where: str, cure: str) -> Any:
     try:
-        return parse_json(text)
+        return from_json(text, allow_inf_nan=False)
     except ValueError as error:
         raise InputError(f"{where}: is not valid JSON ({error}); {cure}.") from error
-
-
-def _records(values: Iterable[tuple[str, object]], path: Path, cure: str) -> list[SourceRow]:
-    records = []
-    for location, value in values:
-        if not isinstance(value, dict):
-            raise InputError(f"{path}, {location}: {_kind(value)} where an object belongs; {cure}.")
-        records.append(SourceRow(str(path), location, value))
-    return renamed(records, path)
 
 
 def renamed(records: list[SourceRow], path: Path) -> list[SourceRow]:
@@ -255,7 +220,7 @@ def read_sheets(path: Path, findings: list[Finding]) -> dict[str, Source]:
     if suffix == ".parquet":
         return {"": read_parquet([path], findings)}
     if suffix in (".jsonl", ".json"):
-        return {"": Source(_frame(read_rows(path), path), str(path), "JSON")}
+        return {"": Source(_frame(read_json(path), path), str(path), "JSON")}
     if suffix == ".xlsx":
         sheets = read_workbook(path, findings)
     elif suffix in TEXT_SUFFIXES:
@@ -275,12 +240,14 @@ def read_rows(path: Path, findings: list[Finding] | None = None, *, decimal_poin
 
     Parameters
     ----------
+    findings : see `read_cells`; by default those of the import that is under way
     decimal_points : write numbers with a point where the file has commas, see `Source.with_decimal_points`
     """
-    suffix = path.suffix.lower()
-    if suffix in (".jsonl", ".json"):
-        return read_jsonl(path) if suffix == ".jsonl" else read_json_array(path)
-    source = next(iter(read_sheets(path, [] if findings is None else findings).values()))
+    if path.suffix.lower() in (".jsonl", ".json"):
+        records = read_json(path)
+        names = _names_of(records)
+        return [record.under(_our_names(names)) for record in records]
+    source = next(iter(read_sheets(path, column_map().findings if findings is None else findings).values()))
     rows = (source.with_decimal_points if decimal_points else source.frame).to_dict("records")
     return [
         SourceRow(str(path), f"row {i}", {str(k): v for k, v in row.items()}) for i, row in enumerate(rows, start=1)
@@ -304,44 +271,234 @@ def read_parquet(paths: Sequence[Path], findings: list[Finding]) -> Source:
 
 
 def _frame(records: list[SourceRow], path: Path) -> pd.DataFrame:
-    """Return JSON objects as a table; a column of our contracts keeps its values as they are, such as ids with gaps."""
+    """Return JSON objects as a table."""
     if not records:
         raise InputError(f"{path}: is empty; write one object a line, or remove the file.")
+    names = _names_of(records)
+    frame = pd.DataFrame({name: pd.Series([one.values.get(name) for one in records], dtype=object) for name in names})
+    return _under_our_names(frame.infer_objects())
+
+
+def _names_of(records: list[SourceRow]) -> dict[str, None]:
+    """Return the names of all fields of a table in JSON, which it is read with."""
     names = dict.fromkeys(name for record in records for name in record.values)
     column_map().reads(names)
-    frame = pd.DataFrame({name: pd.Series([one.values.get(name) for one in records], dtype=object) for name in names})
-    others = frame.columns.difference([column.name for contract in COLUMNS.values() for column in contract])
-    return _under_our_names(frame.assign(**frame[others].infer_objects()))
+    return names
 
 
-def _under_our_names(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose columns spelled nearly like ours, as "Response A", have our names, and whose ids are text.
+def _our_names(names: Iterable[str]) -> dict[str, str]:
+    """Return our names of the columns that are spelled nearly like ours, as "Response A", where no other has them.
 
     The column `image`, as most data sets call it, is `images`.
     """
-    ours = {_column_key(name): name for name in (*_NEEDED, "images")} | {"image": "images"}
-    renames = {name: ours[_column_key(name)] for name in frame if _column_key(name) in ours}
-    taken = Counter([*renames.values(), *(name for name in frame if name not in renames)])
-    frame = frame.rename(columns={name: our for name, our in renames.items() if taken[our] == 1})
+    keys = {name: "images" if column_key(name) == "image" else column_key(name) for name in names}
+    renames = {name: key for name, key in keys.items() if key in _OURS}
+    taken = Counter(renames.get(name, name) for name in keys)
+    return {name: ours for name, ours in renames.items() if taken[ours] == 1}
+
+
+def _under_our_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the columns that are ours under our names, and ids as text."""
+    frame = frame.rename(columns=_our_names(map(str, frame)))
     ids = [name for name in ("case_id", "annotator", "judge") if name in frame and frame[name].dtype != "str"]
     return frame.assign(**{name: frame[name].map(lambda value: id_text(value) or value) for name in ids})
 
 
-def _column_key(name: object) -> str:
-    return spelling_key(str(name).replace("_", " "))
+def column_key(name: object) -> str:
+    """Return the name of a column as we spell names: "Response A" is `response_a`."""
+    return spelling_key(str(name).replace("_", " ")).replace(" ", "_")
 
 
-def csv_records(path: Path, required: tuple[str, ...]) -> list[SourceRow]:
-    """The rows of a CSV file as records of text; the columns in `required` must be there.
+@dataclass(frozen=True)
+class Source:
+    """A table as a file holds it.
+
+    Attributes
+    ----------
+    frame : columns of dtype str where `is_text`; the text "None" stays "None", an empty cell is ""
+    about : the kind of file, for a reader: "CSV, semicolons, Windows-1252"
+    has_decimal_commas : numbers may be written with a comma, see `with_points`
+    images : the pictures within a parquet file
+    """
+
+    frame: pd.DataFrame
+    file: str
+    about: str
+    is_text: bool = False
+    has_decimal_commas: bool = False
+    images: Mapping[str, bytes] | None = None
+
+    @property
+    def understood(self) -> str:
+        """Return a line on the file for the user to confirm."""
+        return f"{self.file}: {self.about}, {len(self.frame):,} rows"
+
+    @property
+    def with_decimal_points(self) -> pd.DataFrame:
+        """Return the table with decimal points, each column by itself: an answer of 1.250 is text."""
+        if not self.has_decimal_commas:
+            return self.frame
+        return pd.DataFrame({name: with_points(self.frame[[name]])[0][name] for name in self.frame})
+
+
+def read_cells(path: Path, findings: list[Finding] | None = None) -> Source:
+    """Read a CSV file with a header, whatever its separator and its encoding.
+
+    Parameters
+    ----------
+    findings : blank lines, columns without a name and an encoding that was guessed are reported here
 
     Raises
     ------
     InputError
-        See `read_cells`; or a required column is missing.
+        The file is missing or empty, a name occurs twice in the header, or a row has more or fewer cells than the
+        header; names the row.
     """
-    rows = read_cells(path).frame.to_dict("records")
-    records = _records(((f"row {i}", row) for i, row in enumerate(rows, start=1)), path, "")
-    for name in required:
-        if records and name not in records[0].values:
-            raise InputError(f"{path}, column {name}: the column is missing; check that it is the file you mean.")
-    return records
+    with readable(path):
+        text, encoding = decoded(path.read_bytes())
+    stated = re.match(r'"?sep=(.)"?\r?\n', text)
+    text = text[stated.end() :] if stated else text
+    csv.field_size_limit(sys.maxsize)  # a response may be longer than its 128 KiB
+    separator = stated[1] if stated else _separator(text)
+    found = [] if findings is None else findings
+    if not encoding.startswith("UTF"):
+        problem = f"is not UTF-8 text and was read as {encoding}"
+        found.append(Finding("warning", str(path), None, None, problem, "look at its accents, or save it as UTF-8"))
+    frame = _table(_rows(text, separator, path), path, found)
+    about = f"CSV, {SEPARATORS.get(separator, repr(separator))}, {encoding}"
+    return Source(frame, str(path), about, True, separator != ",")
+
+
+def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Source]:
+    """Read the sheets of an Excel workbook that are not empty, by name, hidden ones last.
+
+    Merged cells all have their value, and whole numbers the zeros in front that their format shows.
+
+    Raises
+    ------
+    InputError
+        The file is missing or is no workbook, or a sheet is no table; names the row.
+    """
+    import openpyxl
+
+    with readable(path):
+        content = path.read_bytes()
+    try:
+        book, written = (openpyxl.load_workbook(io.BytesIO(content), data_only=stored) for stored in (True, False))
+    except Exception as error:  # openpyxl raises nearly anything on damaged files
+        raise InputError(
+            f"{path}: is not a readable .xlsx workbook ({type(error).__name__}); save it again."
+        ) from error
+    sheets: dict[str, Source] = {}
+    for sheet in sorted(book.worksheets, key=lambda each: each.sheet_state != "visible"):
+        cells = [cell for row in sheet.iter_rows() for cell in row]
+        texts = {(cell.row, cell.column): _cell_text(cell) for cell in cells}
+        for area in sheet.merged_cells.ranges:
+            texts |= dict.fromkeys(area.cells, texts.get((area.min_row, area.min_col), ""))
+        lines = [[texts[cell.row, cell.column] for cell in row] for row in sheet.iter_rows()]
+        rows = list(dropwhile(lambda line: not any(line), lines))
+        if not rows:
+            continue
+        where = path.with_name(f"{path.name} ({sheet.title})")
+        frame = _table(iter(rows), where, findings)
+        formulas = (cell for row in written[sheet.title].iter_rows() for cell in row if cell.data_type == "f")
+        without = sum(sheet[cell.coordinate].value is None for cell in formulas)
+        problem, cure = "formulas have no stored value and are empty here", "open the file in Excel and save it again"
+        findings += counted(without, "warning", where, problem, cure)
+        errors = sum(cell.data_type == "e" for cell in cells)
+        problem = "cells hold an Excel error and are empty here"
+        findings += counted(errors, "warning", where, problem, "correct the formulas")
+        large = sum(isinstance(cell.value, int | float) and abs(cell.value) >= _MOST_EXACT for cell in cells)
+        problem = "numbers have more digits than Excel keeps"
+        findings += counted(large, "warning", where, problem, "store such ids as text, from their source")
+        sheets[sheet.title] = Source(frame, str(path), f"Excel, sheet {sheet.title}", True)
+    if not sheets:
+        raise InputError(f"{path}: has no filled sheet; fill one, with the names of the columns in its first row.")
+    return sheets
+
+
+def _cell_text(cell: Any) -> str:
+    value = cell.value
+    if value is None or cell.data_type == "e":
+        return ""
+    if isinstance(value, datetime | date):
+        return value.isoformat().removesuffix("T00:00:00")
+    value = int(value) if isinstance(value, float) and value.is_integer() else value
+    padded = isinstance(value, int) and value >= 0 and re.fullmatch("0+", cell.number_format)
+    return str(value).zfill(len(cell.number_format)) if padded else str(value)
+
+
+def _separator(text: str) -> str:
+    """Return the separator that makes the most cells of the header among those that fit the most rows."""
+    fits = {}
+    for separator in SEPARATORS:
+        try:
+            first = list(islice(csv.reader(io.StringIO(text, newline=""), delimiter=separator), _SNIFFED))
+        except csv.Error:
+            continue
+        header, *rows = [row for row in first if sum(map(bool, row)) > 1] or [[]]
+        if len(header) > 1:
+            fits[separator] = (sum(len(row) == len(header) for row in rows) / max(len(rows), 1), len(header))
+    return max(fits, key=lambda separator: fits[separator]) if fits else ","
+
+
+def _rows(text: str, separator: str, path: Path) -> Iterator[list[str]]:
+    number = -1
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True):
+            number += 1
+            yield row
+    except csv.Error as error:
+        raise InputError(f"{path}, row {number + 1}: is not valid CSV ({error}); check its quotes.") from error
+
+
+def _table(rows: Iterator[list[str]], path: Path, findings: list[Finding]) -> pd.DataFrame:
+    """Return the rows below a header as a table; blank ones and empty columns without a name are left out."""
+    first = list(islice(rows, _SNIFFED))
+    titles = next((row for row, cells in enumerate(first) if sum(map(bool, cells)) > 1), 0)
+    skipped = [text for cells in first[:titles] for text in cells if text]
+    problem, cure = f"rows above the header are skipped: {' '.join(skipped)}", "remove them if a name is among them"
+    findings += counted(len(skipped), "info", path, problem, cure)
+    header, *first = first[titles:] or [[]]
+    if not header:
+        raise InputError(f"{path}: is empty; write a header line with the names of the columns.")
+    cells: list[list[str]] = []
+    blank = 0
+    for row in chain(first, rows):
+        if not any(cell.strip() for cell in row):
+            blank += 1
+            continue
+        if len(row) < len(header) or any(row[len(header) :]):
+            raise InputError(
+                f"{path}, row {len(cells) + 1}: has {len(row)} cells where the header has {len(header)}; "
+                "check the quotes and separators of the row."
+            )
+        cells.append(row[: len(header)])
+    findings += counted(blank, "info", path, "blank lines are skipped", "look whether rows are missing")
+    names = [name if name.strip() else f"unnamed {place}" for place, name in enumerate(header, start=1)]
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"{path}, column {repeated[0]}: the name occurs twice in the header; rename one of the two.")
+    frame = pd.DataFrame(cells, columns=names, dtype="str")
+    nameless = [name for name, stated in zip(names, header, strict=True) if not stated.strip()]
+    kept = [name for name in nameless if (frame[name] != "").any()]
+    problem = f"columns have no name: {', '.join(kept)}"
+    findings += counted(len(kept), "info", path, problem, "name them if they matter")
+    return frame.drop(columns=[name for name in nameless if name not in kept])
+
+
+def with_points(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Return a table of texts with decimal points, where a column of nothing but numbers has a decimal comma.
+
+    Then the signs between thousands are taken out of all such columns, but of those whose every text is like 1.250,
+    which may be a name or a fraction; these are named.
+    """
+    numbers = frame[[name for name in frame if all(_GERMAN_NUMBER.fullmatch(text) for text in frame[name] if text)]]
+    if not any(values.str.contains(",").any() for _, values in numbers.items()):
+        return frame, []
+    unclear = [
+        str(name)
+        for name, texts in numbers.items()
+        if {bool(_POINTED.fullmatch(text)) for text in texts if text} == {True}
+    ]
+    numbers = numbers.drop(columns=unclear)
+    return frame.assign(**numbers.replace(_THOUSANDS, "", regex=True).replace(",", ".", regex=True)), unclear

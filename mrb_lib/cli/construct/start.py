@@ -13,6 +13,7 @@ from mrb_lib.build.construct.layouts import LAYOUTS, SourceItem, find_layout
 from mrb_lib.build.construct.start import StartOptions, StartReport, start
 from mrb_lib.build.construct.work import begin, new_or_old_work
 from mrb_lib.cli.construct.showing import echo_funnel
+from mrb_lib.cli.findings import echo_findings
 from mrb_lib.cli.listing import line
 from mrb_lib.cli.options import declares, options_from
 from mrb_lib.cli.presets import PLANS
@@ -82,6 +83,7 @@ def command(
                 columns.check(chosen.name)
 
             report = start(step, {name: items(src) for name, src in named.items()}, options, progress)
+    echo_findings(columns.findings)
     echo_report(report)
     echo_funnel(opened, "start")
 

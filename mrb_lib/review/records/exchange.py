@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
-from mrb_lib.benchmarks.formats.cells import read_cells
+from mrb_lib.benchmarks.formats.sources import read_cells
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.table_digests import SUMS, TABLES, record_digests
 from mrb_lib.review.records.marks import Adjudication, CaseTag, Region

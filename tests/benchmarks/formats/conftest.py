@@ -3,17 +3,35 @@
 import io
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from mrb_lib.benchmarks.formats import Imported
-from mrb_lib.tables.schema import DIMENSIONS
+from mrb_lib.benchmarks.formats import Imported, read_source
+from mrb_lib.replies.reading import parse
+from mrb_lib.tables.schema import CHOICES, DIMENSIONS
+from mrb_lib.tables.validation import conform
+
+PANDALM: dict[str, object] = {
+    "idx": 1, "motivation_app": "m", "cmp_key": "x_y", "instruction": "Say.", "input": "", "response1": "a",
+    "response2": "b", "annotator1": 1, "annotator2": 1, "annotator3": 0,
+}  # fmt: skip
+PLAIN = "case_id,question,response_a,response_b"
+
+
+def imported(path: Path, content: str | bytes | Mapping[str, str | bytes], **options: object) -> Imported:
+    """What format `table` makes of a file of this content, or of a folder of files by their names."""
+    files = {path / name: each for name, each in content.items()} if isinstance(content, Mapping) else {path: content}
+    for file, each in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(each.encode() if isinstance(each, str) else each)
+    return read_source("table", path, **options)
 
 
 def said(imported: Imported) -> str:
@@ -22,6 +40,19 @@ def said(imported: Imported) -> str:
 
 
 IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+
+
+def judged(
+    case_ids: Sequence[str], replies: Sequence[str | None], judge: str = "J", offered: Sequence[str] = CHOICES
+) -> pd.DataFrame:
+    """Verdicts in the order AB as our parser reads them from a reply to each case."""
+    rows = []
+    for case_id, reply in zip(case_ids, replies, strict=True):
+        reading = parse(reply or "", DIMENSIONS, offered)
+        read = [(name, reading.choices.get(name), reading.status_of(name)) for name in DIMENSIONS]
+        rows += [(judge, case_id, name, "AB", choice, status, reply) for name, choice, status in read]
+    names = ["judge", "case_id", "dimension", "order", "choice", "status", "reply"]
+    return conform(pd.DataFrame(rows, columns=names), "verdicts", "made")
 
 
 def png(shade: int) -> bytes:
@@ -98,3 +129,8 @@ def tree(tmp_path: Path) -> Tree:
     built = Tree(tmp_path / "src")
     built.organ("brain", [1, 2])
     return built
+
+
+@pytest.fixture(scope="session")
+def sample(reference_data: Path) -> Imported:
+    return read_source("official", reference_data / "official_sample")

@@ -8,25 +8,19 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.formats.official import read, write
+from mrb_lib.benchmarks.formats import Imported
+from mrb_lib.benchmarks.formats.official import write
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.replies.reading import parse
 from mrb_lib.tables.schema import DIMENSIONS
-from mrb_lib.tables.validation import conform
 from tests.stats.small_tables import accuracy
 
+from .conftest import judged
 from .published_scorer import normalized, scores
 
-COLUMNS = ["judge", "case_id", "dimension", "order", "choice", "status", "reply"]
 UNREADABLE = ("No verdict is possible here.", "The picture cannot be judged.")
 
 
-@pytest.fixture
-def sample(reference_data: Path) -> Benchmark:
-    return read(reference_data / "official_sample").benchmark
-
-
-def judged(case_ids: list[str], *, seed: int, tied: str = "", lost: float = 0.0) -> pd.DataFrame:
+def drawn(case_ids: list[str], *, seed: int, tied: str = "", lost: float = 0.0) -> pd.DataFrame:
     """Verdicts as a judge that is asked by `official-form` gives them, read by our parser from its replies.
 
     Parameters
@@ -35,19 +29,14 @@ def judged(case_ids: list[str], *, seed: int, tied: str = "", lost: float = 0.0)
     lost : the share of replies that hold no verdict
     """
     rng = np.random.default_rng(seed)
-    rows = []
-    for i, case_id in enumerate(case_ids):
-        said = {name: str(rng.choice(["A", "B"])) for name in DIMENSIONS}
+    replies = []
+    for i in range(len(case_ids)):
+        choices = {name: str(rng.choice(["A", "B"])) for name in DIMENSIONS}
         if tied and i % 3 == 0:
-            said[tied] = "tie"
-        reply = json.dumps({**said, "reason": "The first names the side, the second does not."})
-        if rng.random() < lost:
-            reply = UNREADABLE[i % len(UNREADABLE)]
-        reading = parse(reply, DIMENSIONS, ("A", "B"))
-        rows += [
-            ("J", case_id, name, "AB", reading.choices[name], reading.status_of(name), reply) for name in DIMENSIONS
-        ]
-    return conform(pd.DataFrame(rows, columns=COLUMNS), "verdicts", "made")
+            choices[tied] = "tie"
+        reply = json.dumps({**choices, "reason": "The first names the side, the second does not."})
+        replies.append(UNREADABLE[i % len(UNREADABLE)] if rng.random() < lost else reply)
+    return judged(case_ids, replies, offered=("A", "B"))
 
 
 def ours(benchmark: Benchmark, verdicts: pd.DataFrame) -> dict[tuple[str, str], float]:
@@ -60,29 +49,31 @@ def ours(benchmark: Benchmark, verdicts: pd.DataFrame) -> dict[tuple[str, str], 
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 @pytest.mark.parametrize("keeps_replies", [True, False])
 def test_the_published_scorer_gives_our_accuracy_by_organ_and_dimension(
-    sample: Benchmark, tmp_path: Path, lost: float, keeps_replies: bool
+    sample: Imported, tmp_path: Path, lost: float, keeps_replies: bool
 ) -> None:
-    verdicts = judged(sample.cases["case_id"].tolist(), seed=1, lost=lost)
+    verdicts = drawn(sample.benchmark.cases["case_id"].tolist(), seed=1, lost=lost)
     assert verdicts["choice"].isna().any() == (lost > 0)
     written = verdicts if keeps_replies else verdicts.assign(reply=pd.Series(None, index=verdicts.index, dtype="str"))
-    write(sample, written, tmp_path)
+    write(sample.benchmark, written, tmp_path)
     theirs = scores(tmp_path, "J")
     assert len(theirs) == 3 * 6
-    assert theirs == pytest.approx(ours(sample, written))
+    assert theirs == pytest.approx(ours(sample.benchmark, written))
     assert len(set(theirs.values())) > 4
 
 
-def test_a_tie_in_one_dimension_loses_all_six_there_and_one_here(sample: Benchmark, tmp_path: Path) -> None:
-    verdicts = judged(sample.cases["case_id"].tolist(), seed=2, tied="creativity")
-    write(sample, verdicts, tmp_path)
-    theirs, mine = scores(tmp_path, "J"), ours(sample, verdicts)
-    label = gold(sample).rename(columns={"choice": "label"})[["case_id", "dimension", "label"]]
-    rows = verdicts.merge(label, on=["case_id", "dimension"]).merge(sample.cases[["case_id", "organ"]], on="case_id")
+def test_a_tie_in_one_dimension_loses_all_six_there_and_one_here(sample: Imported, tmp_path: Path) -> None:
+    verdicts = drawn(sample.benchmark.cases["case_id"].tolist(), seed=2, tied="creativity")
+    write(sample.benchmark, verdicts, tmp_path)
+    theirs, mine = scores(tmp_path, "J"), ours(sample.benchmark, verdicts)
+    label = gold(sample.benchmark).rename(columns={"choice": "label"})[["case_id", "dimension", "label"]]
+    rows = verdicts.merge(label, on=["case_id", "dimension"]).merge(
+        sample.benchmark.cases[["case_id", "organ"]], on="case_id"
+    )
     tied = set(rows.loc[(rows["dimension"] == "creativity") & rows["choice"].isna(), "case_id"])
     assert len(tied) == 7, "every third of twenty"
     rows["lost"] = rows["case_id"].isin(tied) & (rows["choice"] == rows["label"])
     counts = rows.groupby(["organ", "dimension"])["lost"].sum()
-    n = sample.cases["organ"].value_counts()
+    n = sample.benchmark.cases["organ"].value_counts()
     assert 0 < counts.sum() <= 7 * 5, "verdicts that are right here and dropped there"
     for (organ, dimension), number in counts.items():
         assert mine[organ, dimension] - theirs[organ, dimension] == pytest.approx(number / n[organ])

@@ -15,12 +15,6 @@ def test_a_folder_that_does_not_exist_is_one_message(name: str, tmp_path: Path) 
         READERS[name].convert(tmp_path / "absent")
 
 
-@pytest.mark.parametrize(("formats", "name"), [(READERS, "word"), (WRITERS, "pandalm")])
-def test_an_unknown_name_lists_the_registered_ones(formats: object, name: str) -> None:
-    with pytest.raises(InputError, match=f"'{name}' is unknown; use one of {', '.join(formats)}"):
-        formats[name]
-
-
 def test_every_format_says_what_it_is_and_what_its_options_do() -> None:
     entries = (*READERS.values(), *WRITERS.values())
     options = [option for entry in entries for option in declared_options(entry.convert).values()]

@@ -154,6 +154,24 @@ def test_a_table_may_be_typed_as_people_type_it(tmp_path: Path, name: str, separ
     assert item.images[0].read()
 
 
+def test_json_has_typed_headers_ids_and_columns_to_map_as_other_tables_have(tmp_path: Path) -> None:
+    image(tmp_path, "1.png")
+    as_json(tmp_path / "items.json", [{"Case ID": "p7", "Question": "Side?", "film": "1.png", "Answer": "left"}])
+    with mapped_columns(["film=image"]) as columns:
+        [item] = read(tmp_path)
+        columns.check("table")
+    assert (item.item_id, item.question, item.reference) == ("p7", "Side?", "left")
+    assert item.images[0].read()
+
+
+def test_findings_of_a_table_are_kept(tmp_path: Path) -> None:
+    text = "question,image\nFröhlich?,1.png\n\n"
+    (tmp_path / "items.csv").write_bytes(text.encode("cp1252"))
+    with mapped_columns([]) as columns:
+        read(tmp_path)
+    assert ["Windows-1252" in str(one) or "blank lines" in str(one) for one in columns.findings] == [True, True]
+
+
 def test_choices_may_be_stated_by_letter(tmp_path: Path) -> None:
     as_json(tmp_path / "items.json", [{"question": "Side?", "answer": "A", "options": {"B": "right", "A": "left"}}])
     assert read(tmp_path)[0].choices == ("left", "right")

@@ -6,7 +6,7 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.benchmarks.formats import csv_records
+from mrb_lib.benchmarks.formats import read_rows
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORGAN_DEPARTMENT, ORGANS
@@ -32,7 +32,7 @@ def read_meanings(path: Path | None) -> list[tuple[str, str, dict[str, str]]]:
         It is not such a table, or names an organ that is not in the vocabulary.
     """
     rules = []
-    for row in csv_records(path, ("column", "value")) if path is not None else ():
+    for row in read_rows(path) if path is not None else ():
         sets = {name: str(row.values[name]) for name in _TARGETS if row.values.get(name)}
         if "organ" in sets and sets["organ"] not in ORGANS:
             raise row.error("organ", f"{sets['organ']!r} is not a region", f"use one of {', '.join(ORGANS)}")

@@ -1,6 +1,5 @@
 """The registry of layouts, the items that they make of a source, and readers of the fields of a row."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from mrb_lib.benchmarks.formats import SourceRow
+from mrb_lib.benchmarks.formats.sources import listed
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside
 from mrb_lib.tables.registry import Registry
@@ -121,7 +121,7 @@ def text_of(row: SourceRow, *names: str, literal: bool = False) -> str | None:
     ----------
     literal : "None", "nan" and "null" are texts, as in an option or an answer; otherwise they are nothing
     """
-    texts = (_plain(row.values.get(name)) for name in names)
+    texts = (_plain(row.find(name)) for name in names)
     return next((text for text in texts if text and (literal or text.lower() not in _MISSING)), None)
 
 
@@ -135,19 +135,15 @@ def _plain(value: object) -> str:
 def texts_of(row: SourceRow, *names: str) -> tuple[str, ...] | None:
     """The first of some fields that holds a list: one, one in JSON, texts by letter, or texts between semicolons."""
     for name in names:
-        value = row.values.get(name)
-        if isinstance(value, str) and value.strip().startswith("["):
-            try:
-                value = json.loads(value)
-            except ValueError as error:
-                raise row.error(name, f"is not a JSON list ({error})", "write texts between semicolons") from error
+        value = row.find(name)
         if isinstance(value, dict) and all(len(letter) == 1 for letter in value):
             value = [value[letter] for letter in sorted(value)]
-        parts = value.split(";") if isinstance(value, str) else value
-        if isinstance(parts, list | tuple | np.ndarray):
-            texts = tuple(text for part in parts if (text := _plain(part)))
-            if texts:
-                return texts
+        try:
+            parts = listed(value)
+        except ValueError as error:
+            raise row.error(name, f"is not a JSON list ({error})", "write texts between semicolons") from error
+        if texts := tuple(text for part in parts if (text := _plain(part))):
+            return texts
     return None
 
 

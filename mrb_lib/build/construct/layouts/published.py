@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mrb_lib.benchmarks.formats import SourceRow, csv_records, read_json_array
+from mrb_lib.benchmarks.formats import SourceRow, read_json, read_rows
 from mrb_lib.build.construct.layouts.base import SourceItem, image_in, layout, location, text_of
 
 _SLAKE = ("train.json", "validate.json", "validation.json", "test.json")
@@ -57,7 +57,7 @@ def read_vqa_rad(src: Path) -> Iterator[SourceItem]:
     folders = [src / "VQA_RAD Image Folder", src / "images", src]
     about = {"body_part": "image_organ organ", "question_type": "question_type"}
     for path in sorted(src.glob("VQA_RAD*.json")):
-        for row in read_json_array(path):
+        for row in read_json(path):
             qid, fields = text_of(row, "qid"), ("image_name", "question")
             yield _item(row, src, folders, fields, _answer(row, "answer"), item_id=qid, **about)
 
@@ -73,7 +73,7 @@ def read_slake(src: Path) -> Iterator[SourceItem]:
     """Read the published files in both languages; an id is that of the file and the question in it."""
     about = {"body_part": "location", "modality": "modality", "question_type": "content_type", "language": "q_lang"}
     for path in (src / name for name in _SLAKE if (src / name).is_file()):
-        for row in read_json_array(path):
+        for row in read_json(path):
             qid, fields = text_of(row, "qid"), ("img_name", "question")
             item_id = None if qid is None else f"{path.stem}-{qid}"
             yield _item(row, src, [src / "imgs", src], fields, _answer(row, "answer"), item_id=item_id, **about)
@@ -89,7 +89,7 @@ def read_omnimedvqa(src: Path) -> Iterator[SourceItem]:
     """Read all sets, each with its own licence; which one an item comes from is its `source_set`."""
     about = {"modality": "modality_type modality", "question_type": "question_type", "source_set": "dataset"}
     for path in sorted((src / "QA_information").rglob("[!.]*.json")):
-        for row in read_json_array(path):
+        for row in read_json(path):
             options = [_answer(row, f"option_{letter}") for letter in "ABCDE"]
             item_id, fields = text_of(row, "question_id"), ("image_path", "question")
             yield _item(row, src, [src, src / "Images"], fields, _answer(row, "gt_answer"), options, item_id, **about)
@@ -118,7 +118,7 @@ def read_pmc_vqa(src: Path) -> Iterator[SourceItem]:
     folder = src if src.is_dir() else src.parent
     folders = [folder / "images", folder / "images_2", folder / "figures", folder]
     for path in _pmc_files(src):
-        for row in csv_records(path, ("Figure_path", "Question", "Answer")):
+        for row in read_rows(path):
             options = (_answer(row, f"Choice {letter}") for letter in _LETTERS)
             choices = [None if option is None else _LEAD.sub("", option) for option in options]
             answer = text_of(row, "Answer_label") or _answer(row, "Answer") or ""
@@ -126,4 +126,4 @@ def read_pmc_vqa(src: Path) -> Iterator[SourceItem]:
                 reference = choices[_LETTERS.index(answer)]
             else:
                 reference = _LEAD.sub("", _answer(row, "Answer") or "") or None
-            yield _item(row, folder, folders, ("Figure_path", "Question"), reference, choices)
+            yield _item(row, folder, folders, ("Figure_path", "question"), reference, choices)

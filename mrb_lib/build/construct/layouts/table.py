@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from mrb_lib.benchmarks.benchmark import open_parquet
 from mrb_lib.benchmarks.formats import SourceRow, column_map, read_rows
+from mrb_lib.benchmarks.formats.sources import column_key
 from mrb_lib.build.construct.layouts.base import (
     SourceImage,
     SourceItem,
@@ -27,7 +28,6 @@ from mrb_lib.build.construct.layouts.base import (
 )
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.names import spelling_key
 
 SUFFIXES = (".csv", ".tsv", ".xlsx", ".jsonl", ".json", ".parquet")
 _BATCH = 64
@@ -87,7 +87,7 @@ def item_of(row: SourceRow, src: Path, folders: Sequence[Path], about: Mapping[s
     folders : where its images are looked for, unless the row holds them itself
     about : what holds unless the row says otherwise
     """
-    spelled = {spelling_key(str(name)).replace(" ", "_"): value for name, value in row.values.items()}
+    spelled = {column_key(name): value for name, value in row.values.items()}
     row = replace(row, values={**spelled, **row.values})
     names = texts_of(row, "images", "image", "file_name") or ()
     stated = {name: text_of(row, name) for name in (*_STATED, "cluster")}
@@ -97,7 +97,7 @@ def item_of(row: SourceRow, src: Path, folders: Sequence[Path], about: Mapping[s
         text_of(row, "question"),
         text_of(row, "reference", "answer", literal=True),
         texts_of(row, "choices", "options"),
-        text_of(row, "item_id"),
+        text_of(row, "item_id", "case_id"),
         {**about, **{name: value for name, value in stated.items() if value is not None}},
     )
 
