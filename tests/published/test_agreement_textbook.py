@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.benchmarks.formats import READERS
 from mrb_lib.stats import intervals
 from tests.stats.small_tables import agreement, annotator_pairs, estimated
 
@@ -144,13 +146,13 @@ KQA = {"fleiss_kappa": (0.6666, 0.7711), "krippendorff_alpha": (0.6668, 0.7714),
 
 @pytest.mark.parametrize(("name", "expected"), [("pandalm", PANDALM), ("kqa", KQA)])
 def test_errors_of_real_annotators_give_the_intervals_of_irrcac(
-    request: pytest.FixtureRequest, name: str, expected: dict[str, tuple[float, float]]
+    reference_data: Path, name: str, expected: dict[str, tuple[float, float]]
 ) -> None:
     """Its intervals are by Student's t; those of the table are percentiles of the bootstrap, and as wide to 10%.
 
     The error of alpha differs by the correction for small samples, as in `test_three_abstractors_as_in_irrcac`.
     """
-    benchmark = request.getfixturevalue(name).benchmark
+    benchmark = READERS[name].convert(reference_data / name).benchmark
     people, categories = benchmark.annotations, benchmark.meta.categories
     row = agreement(people, benchmark.cases, categories=categories, cluster="case_id").iloc[0]
     for coefficient, bounds in expected.items():

@@ -18,8 +18,6 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import ttest_1samp
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.benchmarks.formats import Imported
-from mrb_lib.benchmarks.meta import write_meta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli.main import main
 from mrb_lib.demo.ratings import JUDGES, RatingJudge, simulated_ratings
@@ -49,16 +47,17 @@ def rows(bench: Path, table: str, *more: str, resamples: int = 300) -> pd.DataFr
 
 
 @pytest.fixture(scope="module")
-def bench(kqa: Imported, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """K-QA imported as a table together with the judges' verdicts."""
+def bench(reference_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """K-QA imported, and imported again as a table together with the judges' verdicts."""
     folder = tmp_path_factory.mktemp("kqa")
-    made = kqa.benchmark
+    run("import", "kqa", reference_data / "kqa", folder / "labels")
+    made = load(folder / "labels")
     tables = folder / "tables"
     tables.mkdir()
     made.cases.drop(columns="images").to_csv(tables / "cases.csv", index=False)
     made.annotations.to_csv(tables / "annotations.csv", index=False)
     simulated_ratings(gold(made), made.meta.categories).to_csv(tables / "verdicts.csv", index=False)
-    write_meta(made.meta, tables / "benchmark.toml")
+    (tables / "benchmark.toml").write_bytes((folder / "labels" / "benchmark.toml").read_bytes())
     run("import", "table", tables, folder / "bench")
     yield folder / "bench"
 

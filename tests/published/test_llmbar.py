@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.benchmarks.formats.published import read_llmbar
 from mrb_lib.stats.analyze import analyze
 from tests.stats.small_tables import annotator_pairs
-
-from .sets import llmbar
 
 SUBSETS = ("Negation", "Normal")
 N_EVALUATORS = 24
@@ -28,7 +27,7 @@ def subset(request: pytest.FixtureRequest, reference_data: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def imported(subset: Path) -> Imported:
-    return llmbar(subset)
+    return read_llmbar(subset)
 
 
 @pytest.fixture(scope="module")
