@@ -9,6 +9,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.build.training.examples import Examples
+from mrb_lib.judges.context import Record
 from mrb_lib.judges.prompts import Prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.labels import Labels
@@ -67,7 +68,7 @@ def reply_rows(
         case = shown[first["case_id"], first["order"]]
         asked = str(first["dimension"]) if alone else ""
         prompt = prompts[int(first["shows_reference"])]
-        text = prompt.render(case, [str(case[FIRST]), str(case[SECOND])], settings, asked, marks=marks)
+        text = prompt.render(cast("Record", case), [str(case[FIRST]), str(case[SECOND])], settings, asked, marks=marks)
         picks = dict(zip(labels["dimension"], labels["pick"], strict=True))
         weight = float(labels["weight"].mean())
         names = prompt.labels_for(str(case["question"]))
