@@ -19,7 +19,16 @@ from mrb_lib.stats.tables.contamination import (
     OF_BASE,
     days,
 )
-from tests.stats.small_tables import accuracy, cases_of, gold_of, groups_of, random_verdicts, rows_of, verdicts_of
+from tests.stats.small_tables import (
+    accuracy,
+    cases_of,
+    gold_of,
+    groups_of,
+    judged,
+    random_verdicts,
+    rows_of,
+    verdicts_of,
+)
 
 N = 120
 RNG = np.random.default_rng(8)
@@ -81,7 +90,6 @@ def test_the_accuracies_are_those_of_the_table_accuracy_on_either_side(policy: s
             assert row[f"n_{name}"] == own.loc[judge, "n"]
             assert row[f"accuracy_{name}"] == pytest.approx(own.loc[judge, "accuracy"])
         assert row["difference"] == pytest.approx(row["accuracy_before"] - row["accuracy_after"])
-        assert row["low"] < row["difference"] < row["high"]
         assert row["n"] + row["n_undated"] + row["n_excluded"] == N
         assert row["n"] == rows.loc[judge, "n"].iloc[1:].sum()
         assert row["coverage"] == pytest.approx(every.loc[judge, "coverage"])
@@ -98,7 +106,6 @@ def test_the_controls_are_the_judges_with_the_latest_cutoff() -> None:
     own, theirs = (score[both & before].mean() - score[both & after].mean() for score in scores)
     assert row["n_controlled"] == (both & (before | after)).sum() < row["n"]
     assert row["excess"] == pytest.approx(own - theirs)
-    assert row["excess_low"] < row["excess"] < row["excess_high"]
     assert pd.isna(latest["p_value"])
     assert NO_CONTROL in latest["reason"]
     assert latest["family"] == 1
@@ -112,17 +119,11 @@ def scores_of(judge: str) -> np.ndarray:
 
 def test_cases_that_get_harder_for_everybody_accuse_nobody() -> None:
     """Two judges lose 30 points after the first one's cut-off: with a control, that is no memory of public cases."""
-    rng = np.random.default_rng(3)
-    early, gold = np.arange(400) < 200, rng.choice(list("AB"), 400)
-
-    def said(before: float, after: float) -> str:
-        right = rng.random(400) < np.where(early, before, after)
-        return "".join(np.where(right, gold, np.where(gold == "A", "B", "A")))
-
-    cases = cases_of(400, date=np.where(early, "2020", "2025").tolist())
+    rng, early = np.random.default_rng(3), np.arange(400) < 200
     chances = {"same": (0.9, 0.6), "memory": (0.95, 0.4), "later": (0.9, 0.6), "alone": (0.9, 0.6)}
-    verdicts = verdicts_of({(name, order): said(*two) for name, two in chances.items() for order in ("AB", "BA")})
-    given = {"verdicts": verdicts, "gold": gold_of("".join(gold)), "cluster": "case_id", "cases": cases}
+    right = {name: rng.random((2, 400)) < np.where(early, *two) for name, two in chances.items()}
+    verdicts, gold, cases = judged(right, "ABBA" * 100, date=np.where(early, "2020", "2025"))
+    given = {"verdicts": verdicts, "gold": gold, "cluster": "case_id", "cases": cases}
     table = contamination(judges(same="2023-01", memory="2023-01", later="2026-01"), **given)
     rows = table.set_index("judge")
     assert rows.loc["same", "difference"] > 0.2
