@@ -97,12 +97,6 @@ def ceiling(verdicts: Verdicts | None, annotations: pd.DataFrame, cases: pd.Data
     return rows_of("ceiling", cases, verdicts, None, annotations, **{"epsilon": 0.2, **options})
 
 
-def selective(
-    verdicts: Verdicts, gold: pd.DataFrame, annotations: pd.DataFrame, cases: pd.DataFrame, **options: Any
-) -> pd.DataFrame:
-    return rows_of("selective", cases, verdicts, gold, annotations, **options)
-
-
 def agreement(annotations: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
     """The rows of all annotators together in the table `agreement`."""
     return agreement_of(annotations, cases, **{"categories": CHOICES, **options})
@@ -150,7 +144,8 @@ def gold_of(letters: str, dimension: str = "overall") -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["case_id", "dimension", "choice"]).astype("str")
 
 
-def annotations_of(by_annotator: Mapping[str, str], dimension: str = "overall") -> pd.DataFrame:
+def annotations_of(by_annotator: Mapping[str, Sequence[str]], dimension: str = "overall") -> pd.DataFrame:
+    """Labels of each annotator, a letter a case or a category; "-" is none."""
     rows = [
         (case, annotator, dimension, CHOICE.get(c, c))
         for annotator, letters in by_annotator.items()
@@ -160,8 +155,11 @@ def annotations_of(by_annotator: Mapping[str, str], dimension: str = "overall") 
     return pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"]).astype("str")
 
 
-def verdicts_of(shown: Mapping[Any, str], dimension: str = "overall") -> pd.DataFrame:
-    """Keys are a judge, which says the same in both orders, (judge, order) or (judge, order, repeat)."""
+def verdicts_of(shown: Mapping[Any, Sequence[str | None]], dimension: str = "overall") -> pd.DataFrame:
+    """Keys are a judge, which says the same in both orders, (judge, order) or (judge, order, repeat).
+
+    Values have a letter a case, or a category or None.
+    """
     rows = []
     for key, letters in shown.items():
         judge, orders, repeat = key, ORDERS, 0
@@ -170,7 +168,7 @@ def verdicts_of(shown: Mapping[Any, str], dimension: str = "overall") -> pd.Data
         for order in orders:
             for case, c in zip(ids(len(letters)), letters, strict=True):
                 if c != "-":
-                    rows.append((judge, case, dimension, order, repeat, "none", CHOICE[c]))
+                    rows.append((judge, case, dimension, order, repeat, "none", CHOICE.get(c, c)))
     columns = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice"]
     return pd.DataFrame(rows, columns=columns).astype({name: "str" for name in columns if name != "repeat"})
 

@@ -1,6 +1,8 @@
 """Hand counts of reasons and verdicts, and planted rates that lie in their intervals."""
 
 import json
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,32 +15,27 @@ from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.tables.ratings import NO_KAPPA, NONE_RIGHT
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.formats.rationales import CATEGORIES
+from tests.stats.rated import benchmark, verdicts
+from tests.stats.small_tables import ids
 
-META = BenchmarkMeta("why", "simulated", ("reason",), CATEGORIES, task="rating", acceptable=("right",))
 MARK = {"r": "right", "w": "wrong", "i": "irrelevant"}
+ratings = partial(analyze, table="ratings", resamples=50)
 
 
 def reasons(scores: dict[str, str], people: str, cluster: list[str] | None = None) -> Benchmark:
     """A reason a letter: of each judge, 1 is a right verdict, 0 a wrong one, ? neither; of people, "-" is no mark."""
     judges = [judge for judge, letters in scores.items() for _ in letters]
-    known = {"1": 1, "0": 0, "?": None}
-    stated = [
-        json.dumps({"overall": {"choice": "A", "gold": "A", "score": known[s]}}) for s in "".join(scores.values())
-    ]
-    ids = [f"c{i}" for i in range(len(judges))]
-    cases = pd.DataFrame(
-        {"case_id": ids, "question": "q", "response_a": "because", "response_b": "", "cluster": cluster or ids,
-         "source_judge": judges, "source_verdicts": stated, "organ": ["eye", "lung"] * (len(ids) // 2)}
+    score = [{"1": 1, "0": 0, "?": None}[letter] for letters in scores.values() for letter in letters]
+    stated = [json.dumps({"overall": {"choice": "A", "gold": "A", "score": each}}) for each in score]
+    return benchmark(
+        {"r1": [MARK.get(mark) for mark in people]}, categories=CATEGORIES, acceptable=("right",), level="nominal",
+        dimension="reason", cluster=cluster or ids(len(judges)), source_judge=judges, source_verdicts=stated,
+        organ=["eye", "lung"] * (len(judges) // 2),
     )  # fmt: skip
-    marks = [(case, "r1", "reason", MARK[m]) for case, m in zip(ids, people, strict=True) if m != "-"]
-    annotations = pd.DataFrame(marks, columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
-    return Benchmark(META, cases, annotations, {})
 
 
 def second(marks: str, repeat: int = 0, judge: str = "second") -> pd.DataFrame:
-    rows = [(judge, f"c{i}", "reason", "AB", repeat, "none", MARK.get(m)) for i, m in enumerate(marks) if m != "-"]
-    columns = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice"]
-    return pd.DataFrame(rows, columns=columns).astype({name: "str" for name in columns if name != "repeat"})
+    return verdicts({(judge, repeat): [MARK.get(mark, mark) for mark in marks]}, "reason")
 
 
 SMALL = reasons({"j1": "1111000?", "j2": "11"}, "rrwirw-iwi")
@@ -53,7 +50,7 @@ def row(table: pd.DataFrame, **values: str) -> pd.Series:
 
 
 def test_shares_are_those_counted_by_hand() -> None:
-    table = analyze(SMALL, None, "ratings", resamples=50)
+    table = ratings(SMALL, None)
     j1 = row(table, judge="j1")
     assert (j1["marker"], j1["dimension"]) == ("annotators", "overall")
     assert (j1["n_reasons"], j1["n"], j1["n_excluded"], j1["n_right_verdicts"]) == (8, 7, 1, 4)
@@ -63,15 +60,15 @@ def test_shares_are_those_counted_by_hand() -> None:
 
 
 def test_what_is_undefined_is_null_with_its_reason() -> None:
-    table = analyze(SMALL, None, "ratings", resamples=50)
+    table = ratings(SMALL, None)
     j2 = row(table, judge="j2")
     assert j2["right_for_wrong_reason"] == 1
     assert np.isnan(j2["cohen_kappa"])
     assert NO_KAPPA in j2["reason"]
-    wrong = analyze(reasons({"j1": "00"}, "rw"), None, "ratings", resamples=50).iloc[0]
+    wrong = ratings(reasons({"j1": "00"}, "rw"), None).iloc[0]
     assert np.isnan(wrong["right_for_wrong_reason"])
     assert NONE_RIGHT in wrong["reason"]
-    nobody = analyze(reasons({"j1": "10"}, "--"), None, "ratings", resamples=50).iloc[0]
+    nobody = ratings(reasons({"j1": "10"}, "--"), None).iloc[0]
     assert (nobody["n_reasons"], nobody["n"]) == (2, 0)
     assert nobody.filter(regex="share_|right_for|kappa").isna().all()
     assert "none of these reasons" in nobody["reason"]
@@ -79,7 +76,7 @@ def test_what_is_undefined_is_null_with_its_reason() -> None:
 
 def test_a_second_judge_has_rows_of_its_own_and_a_kappa_with_people() -> None:
     marks = "rrwiwr-iwr"
-    table = analyze(SMALL, pd.concat([second(marks), second("?" * 10, judge="mute")]), "ratings", resamples=50)
+    table = ratings(SMALL, pd.concat([second(marks), second("?" * 10, judge="mute")]))
     assert set(table["marker"]) == {"annotators", "second", "mute"}
     j1 = row(table, judge="j1", marker="second")
     assert j1["n_both"] == 7
@@ -92,31 +89,31 @@ def test_a_second_judge_has_rows_of_its_own_and_a_kappa_with_people() -> None:
 
 def test_without_people_the_second_judge_stands_alone() -> None:
     bench = reasons({"j1": "10"}, "--")
-    table = analyze(bench, second("rw"), "ratings", resamples=50)
+    table = ratings(bench, second("rw"))
     assert table["marker"].tolist() == ["second"]
     assert NO_KAPPA in table["reason"].iloc[0]
 
 
 def test_repeats_of_a_second_judge_share_a_mark_out() -> None:
     bench = reasons({"j1": "1100"}, "----")
-    table = analyze(bench, pd.concat([second("rwrr"), second("wwr-", repeat=1)]), "ratings", resamples=50)
+    table = ratings(bench, pd.concat([second("rwrr"), second("wwr-", repeat=1)]))
     assert table["right_for_wrong_reason"].tolist() == [0.75]
     assert table["share_right"].tolist() == [(0.5 + 0 + 1 + 1) / 4]
 
 
 def test_a_judge_that_marks_its_own_reasons_is_named() -> None:
-    table = analyze(reasons({"j1": "10", "j2": "11"}, "rwrw"), second("rwrw", judge="j1"), "ratings", resamples=50)
+    table = ratings(reasons({"j1": "10", "j2": "11"}, "rwrw"), second("rwrw", judge="j1"))
     own = (table["judge"] == "j1") & (table["marker"] == "j1")
     assert table["reason"].str.contains("marked its own reasons").tolist() == own.tolist()
 
 
 def test_subfields_are_counted_apart_and_swapping_marks_swaps_the_answer() -> None:
-    table = analyze(SMALL, None, "ratings", by="organ", resamples=50)
+    table = ratings(SMALL, None, by="organ")
     assert set(table["subfield"].dropna()) == {"eye", "lung"}
     parts = table[table["judge"] == "j1"].set_index("subfield")["n"]
     assert parts["eye"] + parts["lung"] == 7
     turned = reasons({"j1": "1111000?", "j2": "11"}, "rrwirw-iwi".translate(str.maketrans("rw", "wr")))
-    swapped = row(analyze(turned, None, "ratings", resamples=50), judge="j1")
+    swapped = row(ratings(turned, None), judge="j1")
     assert (swapped["share_right"], swapped["share_wrong"]) == pytest.approx((2 / 7, 3 / 7))
 
 
@@ -140,7 +137,7 @@ def test_planted_rates_lie_in_their_intervals() -> None:
     }
     runs, inside = 60, dict.fromkeys(truth, 0)
     for seed in range(runs):
-        table = analyze(*planted(seed), "ratings", resamples=200)
+        table = ratings(*planted(seed), resamples=200)
         people, other = row(table, marker="annotators"), row(table, marker="second")
         assert people["n_clusters"] == 60
         for name, value in truth.items():
@@ -152,39 +149,34 @@ def test_planted_rates_lie_in_their_intervals() -> None:
 def test_intervals_rest_on_cases_not_on_reasons() -> None:
     """The same reason eight times is no more than one."""
     marks, scores = "rwrrirwrrwriirrwrrrw", "1" * 20
-    once = analyze(reasons({"j": scores}, marks), None, "ratings", resamples=400).iloc[0]
+    once = ratings(reasons({"j": scores}, marks), None, resamples=400).iloc[0]
     copies = reasons({"j": scores * 8}, marks * 8, cluster=[f"s{i}" for i in range(20)] * 8)
-    often = analyze(copies, None, "ratings", resamples=400).iloc[0]
+    often = ratings(copies, None, resamples=400).iloc[0]
     width = [each["right_for_wrong_reason_high"] - each["right_for_wrong_reason_low"] for each in (once, often)]
     assert width[1] > 0.8 * width[0]
 
 
 def test_the_sentence_names_who_is_right_for_wrong_reasons() -> None:
     said = TABLES["ratings"].says
-    table = analyze(SMALL, second("r" * 10), "ratings", resamples=0)
+    table = ratings(SMALL, second("r" * 10), resamples=0)
     assert said(table) == (
         "Overall, 100% [34, 100] of 2 right verdicts of j2 rest on a reason that annotators marked wrong or "
         "irrelevant, the highest share of 2 judges; whether they differ is not tested."
     )
-    unmarked = said(analyze(reasons({"j1": "10"}, "--"), None, "ratings", resamples=0))
+    unmarked = said(ratings(reasons({"j1": "10"}, "--"), None, resamples=0))
     assert unmarked == "There is nothing to show: the marker has marked none of these reasons."
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"overall": 1}', '{"overall": {"score": "x"}}', "[" * 100_000])
 def test_verdicts_that_were_not_exported_are_refused(text: str) -> None:
-    broken = SMALL.cases.assign(source_verdicts=[text, *SMALL.cases["source_verdicts"][1:]])
+    broken = replace(SMALL, cases=SMALL.cases.assign(source_verdicts=[text, *SMALL.cases["source_verdicts"][1:]]))
     with pytest.raises(InputError, match=r"case c0.*export again"):
-        analyze(Benchmark(META, broken, SMALL.annotations, {}), None, "ratings")
+        ratings(broken, None)
 
 
 def test_other_benchmarks_are_refused_in_one_line() -> None:
-    plain = Benchmark(META, SMALL.cases.drop(columns="source_verdicts"), SMALL.annotations, {})
-    pairs = Benchmark(
-        BenchmarkMeta("pairs", "general", ("overall",)),
-        SMALL.cases.assign(response_b="b"),
-        SMALL.annotations.iloc[:0],
-        {},
-    )
+    plain = replace(SMALL, cases=SMALL.cases.drop(columns="source_verdicts"))
+    pairs = replace(SMALL, meta=BenchmarkMeta("pairs", "general", ("overall",)), annotations=SMALL.annotations.head(0))
     for bench, message in ((plain, "needs verdicts and there are none"), (pairs, "mrb export rationales")):
         with pytest.raises(InputError, match=message):
-            analyze(bench, None, "ratings")
+            ratings(bench, None)
