@@ -138,9 +138,9 @@ def cases_of(n: int, **columns: Any) -> pd.DataFrame:
     return pd.DataFrame({"case_id": ids(n), "question": "q", "response_a": "one two", "response_b": "three", **columns})
 
 
-def gold_of(letters: str, dimension: str = "overall") -> pd.DataFrame:
-    """A dash leaves the row out, a question mark leaves the label empty."""
-    rows = [(case, dimension, CHOICE[c]) for case, c in zip(ids(len(letters)), letters, strict=True) if c != "-"]
+def gold_of(labels: Sequence[str], dimension: str = "overall") -> pd.DataFrame:
+    """A letter or a category a case; a dash leaves the row out, a question mark leaves the label empty."""
+    rows = [(case, dimension, CHOICE.get(c, c)) for case, c in zip(ids(len(labels)), labels, strict=True) if c != "-"]
     return pd.DataFrame(rows, columns=["case_id", "dimension", "choice"]).astype("str")
 
 
