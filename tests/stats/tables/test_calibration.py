@@ -35,19 +35,12 @@ def random_tables(n: int, seed: int, judges: int = 2, **columns: object):
     return pd.concat(frames, ignore_index=True), gold_of(letters), cases_of(n, **columns)
 
 
-def test_by_hand() -> None:
+def test_confidence_by_hand() -> None:
     """p .9 on A, .7 on B, .3 on B, .5 on A: confidences .9, .7, .7, .5; right 1, 0, 1, 1/2."""
     row = summary(verdicts_of({"j": np.array([0.9, 0.7, 0.3, 0.5])}), gold_of("ABBA"), cases_of(4)).iloc[0]
-    assert row["n"] == row["n_cases"] == 4
-    assert row["accuracy"] == pytest.approx(2.5 / 4)
-    assert row["overconfidence"] == pytest.approx(0.3 / 4)
-    assert row["brier"] == pytest.approx((0.01 + 0.49 + 0.09 + 0.25) / 4)
-    assert row["log_loss"] == pytest.approx(-np.log([0.9, 0.3, 0.7, 0.5]).mean())
-    assert row["ece"] == pytest.approx((abs(1 - 1.4) + abs(1 - 0.9)) / 4)
-    assert row["n_high_confidence"] == 1
-    assert row["wrong_at_high_confidence"] == 0
-    assert np.isnan(row["wrong_at_high_confidence_high"])  # one forecast only
-    assert row["auroc"] == pytest.approx(3 / 4)
+    assert row[["n", "n_cases", "n_high_confidence", "wrong_at_high_confidence"]].tolist() == [4, 4, 1, 0]
+    assert row[["accuracy", "overconfidence"]].tolist() == pytest.approx([2.5 / 4, 0.3 / 4])
+    assert np.isnan(row["wrong_at_high_confidence_high"]), "one forecast only"
 
 
 def test_what_is_no_forecast_is_counted() -> None:
@@ -174,13 +167,9 @@ def test_of_twelve_innocent_judges_the_sentence_seldom_names_one() -> None:
 def test_an_overconfident_judge_among_innocent_ones_is_named_with_its_gap() -> None:
     table = calibration(*innocent(400, 1, 5, too_sure=4.0))
     row = part_of(table, "summary").set_index("judge").loc["j03"]
-    assert row["p_adjusted"] == pytest.approx(12 * row["p_value"])
-    assert row["family"] == 12
-    said = SPEC.says(table)
-    assert said.startswith(
-        f"On d0000, 1 of 12 judges is significantly overconfident. j03 is right {row['accuracy']:.0%} of the time, and "
-        f"its mean confidence is {100 * row['overconfidence']:.0f} points higher "
-    )
+    assert row[["family", "p_adjusted"]].tolist() == pytest.approx([12, 12 * row["p_value"]])
+    said = f"On d0000, 1 of 12 judges is significantly overconfident. j03 is right {row['accuracy']:.0%} of the time"
+    assert SPEC.says(table).startswith(said)
 
 
 def test_forecasts_that_are_bounds_are_counted_among_the_forecasts_and_in_their_group() -> None:

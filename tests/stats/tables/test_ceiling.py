@@ -175,9 +175,7 @@ def test_a_verdict_is_corrected_over_all_judges_and_a_small_sample_cannot_tell()
     assert (judges["p_adjusted"] >= judges["p_value"]).all()
     assert (judges["verdict"].eq("below") == (judges["p_adjusted"] <= 0.05)).all()
     assert judges["verdict"].eq("cannot tell").sum() >= 6
-    said = TABLES["ceiling"].says(table)
-    assert "within" not in said
-    assert f"for {judges['verdict'].eq('cannot tell').sum()} we cannot tell" in said
+    assert "within" not in TABLES["ceiling"].says(table)
 
 
 def alt_test(said: dict[str, str], people: dict[str, str], **options: object) -> pd.DataFrame:

@@ -100,7 +100,8 @@ def test_the_controls_are_the_judges_with_the_latest_cutoff() -> None:
     rows = contamination(judges(j0="2023-12", j1="2024-06", j2=None)).set_index("judge")
     row, latest = rows.loc["j0"], rows.loc["j1"]
     assert row["controls"] == "j1"
-    scores = [scores_of(judge) for judge in ("j0", "j1")]
+    wide = correctness(VERDICTS, GOLD).pivot_table(index="case_id", columns="judge", values="score")
+    scores = wide.reindex(CASES["case_id"])[["j0", "j1"]].to_numpy(np.float64).T
     both = np.isfinite(scores).all(axis=0) & side_of("2024-06", "before")
     before, after = (side_of("2023-12", name) for name in ("before", "after"))
     own, theirs = (score[both & before].mean() - score[both & after].mean() for score in scores)
@@ -109,12 +110,6 @@ def test_the_controls_are_the_judges_with_the_latest_cutoff() -> None:
     assert pd.isna(latest["p_value"])
     assert NO_CONTROL in latest["reason"]
     assert latest["family"] == 1
-
-
-def scores_of(judge: str) -> np.ndarray:
-    """The score of each case, NaN where it has none."""
-    own = correctness(VERDICTS[VERDICTS["judge"] == judge], GOLD).set_index("case_id")["score"]
-    return own.reindex(CASES["case_id"]).to_numpy(np.float64)
 
 
 def test_cases_that_get_harder_for_everybody_accuse_nobody() -> None:

@@ -90,22 +90,6 @@ def test_what_a_verdict_of_two_orders_is_worth() -> None:
     np.testing.assert_allclose(found, [0.5, 1, 1, 1], atol=0.02)
 
 
-def test_judges_that_take_the_first_shown_change_nothing_for_the_others() -> None:
-    """Half of six judges are such; taken for right half of the time on every case they once erased all difficulty."""
-    rng = np.random.default_rng(4)
-    eta = np.linspace(-0.5, 1, 3)[:, None, None] - 1.2 * rng.normal(size=600)
-    honest = rng.random((3, 2, 600)) < 1 / (1 + np.exp(-eta))
-    first = np.stack([np.arange(600) % 2 == 0, np.arange(600) % 2 == 1])
-    alone, joined = (
-        cases_and_judges(*tables(right))[0].sort_index() for right in (honest, np.concatenate([honest, [first] * 3]))
-    )
-    shift = joined["difficulty"] - alone["difficulty"]
-    assert shift.std() < 0.05 * alone["difficulty"].std()
-    np.testing.assert_allclose(joined["se"], alone["se"], rtol=0.05)
-    doubted = alone["suspicion"].notna()
-    np.testing.assert_allclose(joined.loc[doubted, "suspicion"], alone.loc[doubted, "suspicion"], atol=0.02)
-
-
 @pytest.mark.parametrize("policy", ["official", "strict", "net", "answered"])
 def test_every_policy_has_a_scale(policy: str) -> None:
     rng = np.random.default_rng(5)

@@ -262,16 +262,6 @@ def test_no_case_judges_its_own_weights() -> None:
     assert (together == together[:, :1]).all() and len(np.unique(together)) == 5
 
 
-def test_the_weight_is_the_log_odds() -> None:
-    """j is right on 36 of 40 cases outside each fold, with 2 labels: log of 37/42 over 5/42; k is at chance."""
-    case = np.arange(50)
-    right = {"j": ~((case % 6 == 0) & (case < 25)), "k": case % 2 == 0}
-    verdicts, _, cases = judged(right, "AB" * 25)
-    found = weights(members_of(verdicts, cases), np.array([0, 1] * 25), case % 5)
-    assert found[:, 0] == pytest.approx(np.log(37 / 5))
-    assert found[:, 1] == pytest.approx(0.0)
-
-
 def test_one_judge_two_judges_and_none() -> None:
     said = {("j", "AB"): "AAABBB?A", ("k", "AB"): "AABABT?B", ("l", "AB"): "ABBBAA?T"}
     verdicts, gold, cases = tables_of(said, "AABBABAA")
@@ -364,15 +354,6 @@ def test_the_best_single_judge_costs_what_those_cost_that_were_chosen() -> None:
     assert set(chosen) == {1.0, 3.0}
     found = part(verdicts, gold, cases, of="jury", seed=3)["seconds"]
     assert found["best_single"] == pytest.approx(np.mean(chosen))
-
-
-def test_under_answered_a_silent_judge_is_not_a_wrong_one() -> None:
-    """Three judges who are right wherever they answer, and silent on half of the cases."""
-    tables = tables_of({("j", "AB"): "AAAA????", ("k", "AB"): "??AAAA??", ("l", "AB"): "????AAAA"}, "A" * 8)
-    rows = jury(*tables, policy="answered", resamples=0)
-    assert part_of(rows, "single")["accuracy"].tolist() == [1, 1, 1]
-    assert (part_of(rows, "curve")["accuracy"] == 1).all()
-    assert part_of(rows, "member")["shapley"].to_numpy() == pytest.approx(np.full(3, 0.5 / 3))
 
 
 def test_differences_say_over_how_many_cases_they_are() -> None:

@@ -66,18 +66,6 @@ def test_the_matrix_of_trained_on_and_tested_on_has_a_cell_each_over_unseen_case
         assert row["value_tuned_low"] < (WITHOUT if own else WITH) < row["value_tuned_high"]
 
 
-def test_the_loss_out_of_domain_is_found_and_paired_by_case(rows: pd.DataFrame) -> None:
-    lost = part_of(rows, "out_of_domain")
-    lost = lost.set_index(lost["subfield"].fillna("all"))
-    assert sorted(lost.index) == ["all", "brain", "eye", "lung"]
-    assert lost["n"].to_dict() == {"all": 180, **dict.fromkeys(VALUES, 60)}
-    assert (lost["value_tuned"] - lost["value_base"]).to_numpy() == pytest.approx(lost["gain"].to_numpy())
-    assert lost["low"]["all"] < WITHOUT - WITH < lost["high"]["all"] < 0
-    assert lost["p_value"]["all"] < 0.001
-    assert lost["tuned"]["eye"] == "without-eye"
-    assert pd.isna(lost["tuned"]["all"])
-
-
 def test_with_one_judge_trained_with_the_domain_the_loss_is_a_pair_of_the_table_significance() -> None:
     verdicts = said({"without-eye": ACCURACIES["without-eye"], "on-all": np.full(N, WITH)})
     stated = recipes_of({"without-eye": {}, "on-all": {}}).assign(

@@ -65,13 +65,6 @@ def test_one_judge_is_the_logistic_regression_of_its_verdicts() -> None:
     assert frame.loc["length_difference", "marginal_effect"] == pytest.approx(margin, abs=1e-6)
 
 
-def test_levels_are_compared_with_their_mean() -> None:
-    frame = only(models(), part="all judges")
-    for term in ("judge", "subfield"):
-        rows = only(frame, term=term)
-        assert rows[["estimate", "marginal_effect"]].sum().to_numpy() == pytest.approx([0, 0], abs=1e-9)
-
-
 def test_a_subfield_that_only_such_judges_judged_has_a_row_with_the_reason() -> None:
     made = shown({**JUDGES, "right": np.stack([LABEL, LABEL]), "wrong": np.stack([OTHER, OTHER])})
     foot = CASES.assign(organ=np.where(np.arange(N) < 9, "foot", CASES["organ"]))

@@ -18,16 +18,7 @@ from mrb_lib.stats.tables.power import (
     mcnemar_power,
     power_at,
 )
-from tests.stats.small_tables import (
-    Tables,
-    cases_of,
-    gold_of,
-    judged,
-    part_of,
-    random_verdicts,
-    table_of,
-    tables_of,
-)
+from tests.stats.small_tables import Tables, cases_of, gold_of, judged, part_of, random_verdicts, table_of, tables_of
 
 power = table_of("power", resamples=0)
 pairs_of = table_of("significance", part="pair", resamples=0)
@@ -123,19 +114,6 @@ def test_the_test_and_the_level_are_those_of_the_table_of_significance() -> None
             assert rows["alpha_adjusted"].to_numpy() == pytest.approx(level)
     everything, whole = (made(*grouped, by="organ", family="all") for made in (power, pairs_of))
     assert set(everything["family"].dropna()) == set(whole["family"]) == {18}
-
-
-def test_cases_needed_fall_with_the_square() -> None:
-    exact, graded = (
-        part_of(power(*alike(3), policy=policy), "curve").set_index("difference") for policy in ("official", "balanced")
-    )
-    for needed in (exact, graded):
-        assert needed["n_needed"].iloc[1:].notna().all()
-        assert needed.loc[0.01, "n_needed"] / needed.loc[0.02, "n_needed"] == pytest.approx(4, rel=0.02)
-        found = needed["power"] >= 0.8
-        assert (needed.loc[found, "n_needed"] <= 240).all() and (needed.loc[~found, "n_needed"].iloc[1:] >= 240).all()
-    assert exact["n_needed"].iloc[1:].to_numpy() == pytest.approx(graded["n_needed"].iloc[1:].to_numpy(), rel=0.12)
-    assert (exact["n_needed"] > graded["n_needed"]).iloc[1:].all()
 
 
 def test_a_difference_that_cannot_be_takes_no_number_of_cases() -> None:

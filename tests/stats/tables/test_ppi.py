@@ -39,17 +39,6 @@ def test_the_two_sides_of_a_case_mirror_each_other() -> None:
     assert found[["n_labelled", "n_unlabelled"]].to_numpy().tolist() == [[100, 300]] * 2
 
 
-def test_a_perfect_judge_replaces_the_labels() -> None:
-    """All four hundred verdicts are worth labels: the estimate is the judge's mean, and 3/4 of the labels are saved."""
-    verdicts, gold, cases = benchmark(3, 1.0, 100)
-    found = rows(ppi(verdicts, gold, cases))
-    every = rows(ppi(verdicts, benchmark(3, 1.0)[1], cases), "what_if")["full_estimate"]
-    assert found.loc["x", "correlation"] == pytest.approx(1)
-    assert found.loc["x", "lambda"] == pytest.approx(0.75, abs=0.03)
-    assert found.loc["x", "estimate"] == pytest.approx(every["x"], abs=0.01)
-    assert found.loc["x", "expected_label_saving"] == pytest.approx(0.75)
-
-
 @pytest.mark.parametrize("agree", [0.5, 0.2])
 def test_a_judge_that_says_nothing_or_the_opposite_is_not_listened_to(agree: float) -> None:
     found = rows(ppi(*benchmark(4, agree, 100))).loc["x"]
@@ -85,13 +74,11 @@ def test_a_judge_with_a_verdict_on_an_unlabelled_case_has_an_estimate_and_others
 
 def test_verdicts_that_do_not_correlate_with_labels_promise_nothing() -> None:
     """The correlation of a coin is never exactly 0, so that its square always seems to save some labels."""
-    for (seed, agree), said in (((21, 0.5), "cannot tell whether verdicts would save any"),
-                                ((3, 1.0), "the verdicts of j save about 75% of the labels")):  # fmt: skip
-        frame = ppi(*benchmark(seed, agree, 100))
-        assert said in TABLES["ppi"].says(frame)
-    row = ppi(*benchmark(21, 0.5, 100)).iloc[2]
+    frame = ppi(*benchmark(21, 0.5, 100))
+    row = frame.iloc[2]
     assert row["expected_label_saving"] > 0
     assert row["p_adjusted"] > 0.05
+    assert "cannot tell whether verdicts would save any" in TABLES["ppi"].says(frame)
 
 
 def test_all_responders_together_add_the_covariances() -> None:
@@ -157,23 +144,6 @@ def test_cases_without_two_responders_or_a_verdict_are_counted() -> None:
     assert found.loc["x", ["n_labelled", "n_unlabelled", "n_excluded"]].tolist() == [98, 299, 3]
 
 
-def test_clusters_make_the_interval_wider_and_lambda_the_best_one() -> None:
-    """Every case five times: as cases it seems five times as much, as clusters it is what it was once."""
-    generator = np.random.default_rng(9)
-    y = (generator.random(60) < 0.5).astype(float)
-    f = np.where(generator.random((60, 1)) < 0.8, y[:, None], 1 - y[:, None])
-    labelled = (np.arange(60) < 20)[:, None]
-    once = powered(y[:, None], f, labelled, np.arange(60))
-    again = [np.repeat(item, 5, axis=0) for item in (y[:, None], f, labelled)]
-    five = powered(*again, np.repeat(np.arange(60), 5))
-    as_cases = powered(*again, np.arange(300))
-    assert five.classical.error[0] == pytest.approx(once.classical.error[0])
-    assert five.helped.error[0] <= once.helped.error[0] * (1 + 1e-9)
-    assert five.helped.error[0] ** 2 == pytest.approx(once.helped.error[0] ** 2, rel=0.05)
-    assert as_cases.helped.error[0] ** 2 < once.helped.error[0] ** 2 / 4
-    assert five.helped.clusters[0] == 20
-
-
 def powered(y: np.ndarray, f: np.ndarray, labelled: np.ndarray, codes: np.ndarray) -> Powered:
     return powered_mean(y, f, labelled, labelled, ~labelled, Sampling(codes, np.empty((0, int(codes.max()) + 1))))
 
@@ -181,18 +151,18 @@ def powered(y: np.ndarray, f: np.ndarray, labelled: np.ndarray, codes: np.ndarra
 @pytest.mark.parametrize("seed", range(5))
 def test_with_clusters_no_other_lambda_has_less_variance(seed: int) -> None:
     generator = np.random.default_rng(seed)
-    codes = np.arange(200) // 4
+    codes, labelled = np.arange(200) // 4, np.arange(200) < 80
     y = (generator.random(200) < 0.5).astype(float)
-    f = (0.7 * y + 0.3 * generator.random(200))[:, None]
-    labelled = (codes < 20)[:, None]
-    found = powered(y[:, None], f, labelled, codes)
+    f = 0.7 * y + 0.3 * generator.random(200)
+    found = powered(y[:, None], f[:, None], labelled[:, None], codes)
     assert found.helped.error[0] <= found.classical.error[0]
+
+    def influence(value: np.ndarray, there: np.ndarray) -> np.ndarray:
+        return np.where(there, value - value[there].mean(), 0) / there.sum()
+
     for shift in (0.9, 1.1):
-        scaled = found.power[0] * shift
-        dy = np.where(labelled[:, 0], y - y[labelled[:, 0]].mean(), 0) / labelled.sum()
-        df = np.where(labelled[:, 0], f[:, 0] - f[labelled[:, 0], 0].mean(), 0) / labelled.sum()
-        du = np.where(~labelled[:, 0], f[:, 0] - f[~labelled[:, 0], 0].mean(), 0) / (~labelled).sum()
-        sums = np.bincount(codes, dy + scaled * (du - df))
+        helped = found.power[0] * shift * (influence(f, ~labelled) - influence(f, labelled))
+        sums = np.bincount(codes, influence(y, labelled) + helped)
         assert (sums**2).sum() * 20 / 19 >= found.helped.error[0] ** 2
 
 

@@ -6,8 +6,7 @@ import pytest
 from scipy import stats
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.tables.transfer import domain_accuracies, expected, pool, taus
+from mrb_lib.stats.tables.transfer import expected, pool, taus
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import Tables, judged, part_of, table_of, tables_of
 
@@ -77,21 +76,6 @@ def test_the_domain_is_the_first_column_with_several_values() -> None:
     assert summary["reason"].str.contains("one domain only").all()
     with pytest.raises(InputError, match="institution, dataset, department"):
         transfer(verdicts, gold, cases[["case_id"]], resamples=0)
-
-
-def test_a_case_seen_twice_in_one_cluster_is_no_more_evidence() -> None:
-    verdicts, gold, cases = example()
-    generator = np.random.default_rng(1)
-    value = (generator.random((300, 1)) < 0.7).astype(float)
-    member, none = np.repeat(np.arange(3), 100), np.zeros((0, 300))
-    once = domain_accuracies(value, member, 3, Sampling(np.arange(300), none))
-    each = np.repeat(np.arange(300), 2)
-    twice = domain_accuracies(value[each], member[each], 3, Sampling(each, none))
-    assert once.binomial_ratio[0] == pytest.approx(1.0)
-    assert twice.binomial_ratio[0] == pytest.approx(2.0, rel=0.01)
-    assert twice.variance == pytest.approx(once.variance, rel=0.01)
-    one = transfer(verdicts, gold, cases, cluster="institution", resamples=0).query("part == 'summary'")
-    assert one["p_value"].isna().all() and one["reason"].str.contains("one cluster").all()
 
 
 def test_undefined_taus_of_permutations_are_left_out() -> None:
@@ -212,15 +196,6 @@ def test_a_missing_estimate_is_as_if_it_had_never_been_there() -> None:
         assert getattr(holes, name) == pytest.approx(getattr(whole, name), abs=1e-12), name
     assert np.isnan(holes.weight[:, 2]).all()
     assert np.nansum(holes.weight, axis=1) == pytest.approx(np.ones(5))
-
-
-def test_equal_variances_make_it_a_one_sample_t_test() -> None:
-    """Hartung and Knapp's interval is then Student's, whatever the variance between is."""
-    effect = np.random.default_rng(3).normal(1, 2, (4, 9))
-    found = pool(effect, np.full(effect.shape, 0.7))
-    expected = stats.t.interval(0.95, 8, loc=effect.mean(axis=1), scale=stats.sem(effect, axis=1))
-    assert found.low == pytest.approx(expected[0])
-    assert found.high == pytest.approx(expected[1])
 
 
 def test_one_two_or_no_estimates() -> None:
