@@ -148,17 +148,6 @@ def test_the_interval_of_a_share_resamples_clusters() -> None:
     assert [found["share_low"], found["share_high"]] == pytest.approx([low[0], high[0]], abs=0.03)
 
 
-@pytest.mark.parametrize("resamples", [0, 200])
-def test_an_interval_is_named_only_where_there_is_one(resamples: int) -> None:
-    said = adjudications_of(
-        *((f"c{i}", "r1", "gold_right", None, None, "j", ["x", "y"] if i % 2 else ["x"]) for i in range(40)),
-    )
-    found = adjudication(said, judged({"j": np.zeros(40)}), part="reasons", resamples=resamples)
-    assert found.set_index("reason_given")["share"].to_dict() == {"x": 1.0, "y": 0.5}
-    assert (found["interval"].notna() == found["share_low"].notna()).all()
-    assert (found["share_low"].isna() == found["reason"].notna()).all()
-
-
 def test_the_leaderboard_moves_as_the_labels_do() -> None:
     said = adjudications_of(("c0", "r1", "gold_wrong", "B"), ("c1", "r1", "gold_wrong", "B"), ("c4", "r1", "ambiguous"))
     rows = leaderboard(said, resamples=200).set_index("judge")

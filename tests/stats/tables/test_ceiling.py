@@ -99,14 +99,6 @@ def noisy(rates: dict[str, float], n: int, seed: int) -> dict[str, str]:
     }
 
 
-def test_a_judge_that_copies_an_annotator_is_as_near_to_the_others_as_they_are() -> None:
-    letters = noisy(dict.fromkeys("abc", 0.0), 120, 1)
-    table = ceiling(verdicts_of(letters), annotations_of(letters), cases_of(120), **FAST)
-    assert table["part"].drop_duplicates().tolist() == ["annotator", "judge", "alt_test", "alt_test_annotator"]
-    own = table[(table["part"] == "alt_test_annotator") & (table["judge"] == table["annotator"])]
-    assert (own[["advantage_probability", "annotator_probability"]] == 1).all(axis=None)
-
-
 def test_judges_scored_on_different_cases_are_as_each_alone() -> None:
     """Judges that share their cases are computed together; the others must not notice."""
     generator = np.random.default_rng(4)
@@ -220,16 +212,6 @@ def test_clusters_make_it_the_cluster_robust_t_test() -> None:
 def test_differences_without_variation_have_the_largest_p_that_the_null_allows() -> None:
     p = lower_tail_p(moments(np.array([[0.0] * 30, [-1.0] * 30, [1.0] * 30]), np.arange(30)), 0.15)
     assert p.tolist() == pytest.approx([0.85**30, (0.85 / 2) ** 30, 1.0])
-
-
-def test_a_copy_of_a_good_annotator_passes_and_silence_does_not() -> None:
-    letters = noisy({"copy": 1.0, "a": 0.7, "b": 0.7, "c": 0.7}, 100, 1)
-    rows = alt_test({"copy": letters.pop("copy"), "silent": "?" * 100}, letters)
-    rows = part_of(rows, "alt_test").set_index("judge")
-    assert rows.loc["copy", ["winning_rate", "passes"]].tolist() == [1.0, True]
-    assert rows.loc["silent", "n"] == 0
-    assert rows.loc["silent", ["winning_rate", "advantage_probability", "passes"]].isna().all()
-    assert rows.loc["silent", "reason"] == "no case has a verdict and two annotators"
 
 
 @pytest.mark.parametrize(
