@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -97,11 +98,15 @@ def test_the_best_judge_is_the_best_on_the_cases_that_both_rated() -> None:
     assert "cannot tell which of 2 judges" in ratings_table.sentence(rows.reset_index())
 
 
+def rating(people: Benchmark, said: Mapping[Any, Sequence[str | None]], **options: object) -> pd.Series:
+    """The row of one judge by its choices."""
+    return analyze(people, verdicts(said), "ratings", **{"resamples": 0, **options}).iloc[0]
+
+
 def test_repeats_of_a_case_are_one_case() -> None:
     """Asked three times, a judge is right in one; the label is "low" and the people's mean 2 1/3."""
-    made = benchmark({"a": ["low", "high"], "b": ["low", "high"], "c": ["moderate", "high"]})
-    said = verdicts({("j", 0): ["low", "high"], ("j", 1): ["moderate", "high"], ("j", 2): ["high", None]})
-    row = analyze(made, said, "ratings", resamples=0).iloc[0]
+    people = benchmark({"a": ["low", "high"], "b": ["low", "high"], "c": ["moderate", "high"]})
+    row = rating(people, {("j", 0): ["low", "high"], ("j", 1): ["moderate", "high"], ("j", 2): ["high", None]})
     assert row["exact"] == pytest.approx((1 / 3 + 1) / 2)
     assert row["within_one"] == pytest.approx((2 / 3 + 1) / 2)
     assert row["mean_difference"] == pytest.approx(((2 + 3 + 4) / 3 - 7 / 3 + 0) / 2)
@@ -112,10 +117,8 @@ def test_repeats_of_a_case_are_one_case() -> None:
 
 def test_numbers_are_read_on_the_interval_level_only() -> None:
     categories = ("0", "1", "10")
-    made = benchmark({"a": ["0", "1", "10", "1"]}, categories=categories, level="interval")
-    said = verdicts({"j": ["1", "1", "10", "10"]})
-    by_number = analyze(made, said, "ratings", resamples=0).iloc[0]
-    by_place = analyze(made, said, "ratings", level="ordinal", resamples=0).iloc[0]
+    people = benchmark({"a": ["0", "1", "10", "1"]}, categories=categories, level="interval")
+    by_number, by_place = (rating(people, {"j": ["1", "1", "10", "10"]}, level=each) for each in (None, "ordinal"))
     assert category_numbers(categories) == (0.0, 1.0, 10.0)
     assert (by_number["mean_difference"], by_place["mean_difference"]) == (2.5, 0.5)
     assert by_number["weighted_kappa"] == by_place["weighted_kappa"], "the weights are of places on either level"
@@ -123,8 +126,8 @@ def test_numbers_are_read_on_the_interval_level_only() -> None:
 
 
 def test_a_case_without_a_majority_has_a_mean_and_no_label() -> None:
-    made = benchmark({"a": ["low", "high"], "b": ["none", "high"], "c": ["moderate", "high"]})
-    row = analyze(made, verdicts({"j": ["low", "high"]}), "ratings", resamples=0).iloc[0]
+    people = benchmark({"a": ["low", "high"], "b": ["none", "high"], "c": ["moderate", "high"]})
+    row = rating(people, {"j": ["low", "high"]})
     assert (row["n"], row["n_excluded"], row["n_mean"]) == (1, 1, 2)
     assert row["mean_difference"] == 0
 
@@ -141,13 +144,12 @@ def test_verdicts_of_a_case_count_singly_in_weighted_kappa() -> None:
     assert row["n"] >= alone["n"]
 
 
-@pytest.mark.parametrize("people", [2, 3])
-def test_cases_without_a_majority_are_in_sensitivity(people: int) -> None:
+@pytest.mark.parametrize("split", [["low", "high"], ["low", "moderate", "high"]])
+def test_cases_without_a_majority_are_in_sensitivity(split: list[str]) -> None:
     """A judge that misses what annotators disagree about: without these cases its sensitivity is 1."""
-    split = ["low", "moderate", "high"] if people == 3 else ["low", "high"]
     votes = {f"r{i}": ["high"] * 6 + ["none"] * 6 + [name] * 3 for i, name in enumerate(split)}
-    data = benchmark(votes, acceptable=SCALE[:2]), verdicts({"j": ["high"] * 6 + ["none"] * 9}), "ratings"
-    row, strict = (analyze(*data, gold=rule, resamples=0).iloc[0] for rule in ("majority", "unanimous"))
+    people, said = benchmark(votes, acceptable=SCALE[:2]), {"j": ["high"] * 6 + ["none"] * 9}
+    row, strict = (rating(people, said, gold=rule) for rule in ("majority", "unanimous"))
     assert (row["n"], row["n_unacceptable"], row["n_by_votes"]) == (12, 6, 3)
     assert row["sensitivity"] == pytest.approx(6 / 9)
     assert row["specificity"] == 1
@@ -155,15 +157,13 @@ def test_cases_without_a_majority_are_in_sensitivity(people: int) -> None:
 
 
 def test_what_is_undefined_is_null_with_its_reason() -> None:
-    made = benchmark({"a": ["no", "yes", "no"]}, categories=("no", "yes"), acceptable=("no",))
-    row = analyze(made, verdicts({"j": ["no", "no", "no"]}), "ratings", resamples=50).iloc[0]
+    people = benchmark({"a": ["no", "yes", "no"]}, categories=("no", "yes"), acceptable=("no",))
+    row, nobody = (rating(people, {"j": [said] * 3}, resamples=50) for said in ("no", None))
     assert row[["within_one", "weighted_kappa", "icc", "pearson", "spearman"]].isna().all()
-    assert (row["sensitivity"], row["specificity"]) == (0, 1)
-    assert row["f1_unacceptable"] == 0
+    assert row[["sensitivity", "specificity", "f1_unacceptable"]].tolist() == [0, 1, 0]
     assert row["specificity_low"] < 1, "three of three is not certainty"
     assert ratings_table.TWO_CATEGORIES in row["reason"]
     assert ratings_table.CONSTANT in row["reason"]
-    nobody = analyze(made, verdicts({"j": [None, None, None]}), "ratings", resamples=50).iloc[0]
     assert (nobody["n"], nobody["coverage"]) == (0, 0)
     assert nobody[["exact", "mean_difference", "sensitivity"]].isna().all()
     assert NO_CASES in nobody["reason"]
@@ -171,9 +171,8 @@ def test_what_is_undefined_is_null_with_its_reason() -> None:
 
 def test_every_null_interval_is_told_with_its_column() -> None:
     """One unacceptable case of nine: sensitivity is 1 of 1, which no interval can be given for."""
-    made = benchmark({"a": ["no"] * 8 + ["yes"]}, categories=("no", "yes"), acceptable=("no",))
-    said = verdicts({"j": ["no"] * 7 + ["yes", "yes"]})
-    row = analyze(made, said, "ratings", resamples=100).iloc[0]
+    people = benchmark({"a": ["no"] * 8 + ["yes"]}, categories=("no", "yes"), acceptable=("no",))
+    row = rating(people, {"j": ["no"] * 7 + ["yes", "yes"]}, resamples=100)
     assert (row["n_unacceptable"], row["sensitivity"]) == (1, 1)
     assert row[["sensitivity_low", "sensitivity_high"]].isna().all()
     names = [name for name in SAFETY if np.isnan(row[f"{name}_low"])]
