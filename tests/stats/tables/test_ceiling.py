@@ -60,10 +60,7 @@ def test_one_other_is_no_majority() -> None:
 
 @pytest.mark.parametrize(
     ("by_annotator", "n_excluded", "reason"),
-    [
-        ({"a": "AB", "b": "AA"}, 2, "fewer than three annotators"),
-        ({"consensus": "AB"}, 0, "only consensus labels"),
-    ],
+    [({"a": "AB", "b": "AA"}, 2, "fewer than three annotators"), ({"consensus": "AB"}, 0, "only consensus labels")],
 )
 def test_without_three_annotators_there_is_no_ceiling(
     by_annotator: dict[str, str], n_excluded: int, reason: str

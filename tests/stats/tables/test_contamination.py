@@ -11,14 +11,7 @@ from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.methods.welch import unpaired
 from mrb_lib.stats.scoring import correctness
-from mrb_lib.stats.tables.contamination import (
-    NO_CONTROL,
-    NO_CUTOFF,
-    NO_DATES,
-    NONE_THERE,
-    OF_BASE,
-    days,
-)
+from mrb_lib.stats.tables.contamination import NO_CONTROL, NO_CUTOFF, NO_DATES, NONE_THERE, OF_BASE, days
 from tests.stats.small_tables import (
     accuracy,
     cases_of,

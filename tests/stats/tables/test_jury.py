@@ -9,15 +9,7 @@ import pytest
 
 from mrb_lib.stats.columns import TABLES
 from mrb_lib.stats.panel import as_panel
-from mrb_lib.stats.tables.jury import (
-    Members,
-    best_jury,
-    error_of_orders,
-    folds,
-    joined,
-    orders_of,
-    weights,
-)
+from mrb_lib.stats.tables.jury import Members, best_jury, error_of_orders, folds, joined, orders_of, weights
 from mrb_lib.stats.verdicts import Verdicts
 from mrb_lib.tables.schema import POLICIES
 from tests.stats.small_tables import (

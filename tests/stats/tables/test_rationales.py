@@ -127,11 +127,7 @@ def planted(seed: int, n: int = 240) -> tuple[Benchmark, pd.DataFrame]:
 
 def test_planted_rates_lie_in_their_intervals() -> None:
     """The second judge gives the same mark in 28 of 30 reasons, where chance alone gives it in .496."""
-    truth = {
-        "right_for_wrong_reason": 0.2,
-        "share_right": 0.68,
-        "cohen_kappa": (28 / 30 - 0.4955) / (1 - 0.4955),
-    }
+    truth = {"right_for_wrong_reason": 0.2, "share_right": 0.68, "cohen_kappa": (28 / 30 - 0.4955) / (1 - 0.4955)}
     runs, inside = 60, dict.fromkeys(truth, 0)
     for seed in range(runs):
         table = ratings(*planted(seed), resamples=200)
