@@ -17,9 +17,7 @@ from mrb_lib.cli.main import main
 from mrb_lib.stats.analyze import TABLES, unread
 from mrb_lib.stats.tables.models import NO_CASES, NO_ITEM, NO_MODEL, NO_SPREAD, knowledge_rows
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.validation import conform
-from mrb_lib.verdicts.manifest import Manifest, write_manifest
-from mrb_lib.verdicts.store import append_part
+from mrb_lib.verdicts.store import save_imported
 from tests.simulation.panels import panel_of
 from tests.stats.small_tables import analysis_of, cases_of, gold_of, judged, rows_of, table_of, tables_of
 
@@ -152,10 +150,8 @@ def test_the_command_reads_the_marks_of_a_work_folder(
     verdicts, gold, cases, marks = drawn(30, 4)
     meta = BenchmarkMeta("knows", "general", ("overall",))
     save(Benchmark(meta, cases.assign(question=cases["item"]), gold.assign(annotator="r")), tmp_path / "bench")
-    run = tmp_path / "runs" / "one"
-    run.mkdir(parents=True)
-    write_manifest(run, Manifest("one", "small+packed"))
-    append_part(run, conform(verdicts.assign(status="ok"), "verdicts", "test"))
+    said = verdicts.assign(status="ok")
+    save_imported(said, tmp_path / "runs", benchmark="knows", kind="general", source="s")
     create_work(tmp_path / "work", "knows", "general")
     command = ["mrb", "analyze", str(tmp_path / "bench"), str(tmp_path / "runs"), "--table", "models", "--json"]
     command += ["--work", str(tmp_path / "work")]

@@ -267,7 +267,8 @@ def test_an_unknown_or_disordered_choice_is_refused_in_one_line(tmp_path: Path, 
     benchmark, verdicts = drawn(5)
     row = int(np.flatnonzero(benchmark.annotations["dimension"] == "errors")[0])
     benchmark.annotations.loc[row, "choice"] = choice
-    where = rf"row {row + 1}, column choice \(case c0\): .* is not a choice of labels"
+    case = benchmark.annotations["case_id"][row]
+    where = rf"row {row + 1}, column choice \(case {case}\): .* is not a choice of labels"
     with pytest.raises(InputError, match=where) as caught:
         save(benchmark, tmp_path / "bench")
     assert "\n" not in str(caught.value)
