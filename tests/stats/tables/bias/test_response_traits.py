@@ -51,20 +51,13 @@ def test_names_are_compared_without_their_spelling() -> None:
     assert is_own_or_family("random", "first") == (False, False)
 
 
-def test_sides() -> None:
-    cases = pd.DataFrame(
-        {
-            "model_a": ["GPT-4o", "gpt-5", "gpt-4o", "Other-1B", None],
-            "model_b": ["Other-1B", "Other-1B", "gpt-5", "gpt-4o", "gpt-4o"],
-        }
-    )
+def test_a_judge_is_on_no_side_of_its_own_against_itself_or_where_nobody_is_named() -> None:
+    """On one side or the other: tests/stats/tables/bias/test_bias.py, against statsmodels."""
+    cases = pd.DataFrame({"model_a": ["gpt-4o", "GPT-4o", None], "model_b": ["gpt-5", "gpt-4o", "gpt-4o"]})
     own, family = kinship(["gpt-4o", "random"], cases)
-    assert own.tolist() == [[1, 0, 1, -1, -1], [0] * 5]
-    assert family.tolist() == [[0, 1, 0, 0, 0], [0] * 5]
-    both, _ = kinship(["gpt-4o"], pd.DataFrame({"model_a": ["gpt-4o"], "model_b": ["GPT-4o"]}))
-    assert both.tolist() == [[0]]
-    nobody, _ = kinship(["gpt-4o"], pd.DataFrame({"case_id": ["c"]}))
-    assert not nobody.any()
+    assert own.tolist() == [[1, 0, -1], [0] * 3]
+    assert family.tolist() == [[0] * 3] * 2
+    assert not kinship(["gpt-4o"], pd.DataFrame({"case_id": ["c"]}))[0].any()
 
 
 TEXT = """# Findings
