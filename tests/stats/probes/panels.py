@@ -10,7 +10,7 @@ import pandas as pd
 from mrb_lib.demo.probed_judges import Effect, ProbedJudge, choices, probabilities
 from mrb_lib.probes.probe import target
 from mrb_lib.stats.panel import Panel
-from mrb_lib.tables.schema import NO_PROBE
+from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from tests.stats.small_tables import cases_of, table_of
 
 TEST_PROBES = {
@@ -35,7 +35,9 @@ OTHERS = ("question/sex", "question/hurry")
 
 
 def panel_of(choice: np.ndarray, p_a: np.ndarray | None = None, judges: Sequence[str] = ()) -> Panel:
-    """A panel of one dimension from codes of shape (judges, cases, 2, repeats)."""
+    """A panel of one dimension from codes or letters of shape (judges, cases, 2, repeats)."""
+    if choice.dtype.kind == "U":
+        choice = np.select([choice == name for name in CHOICES], range(len(CHOICES)), -1)
     names = list(judges) or [f"j{i:04d}" for i in range(len(choice))]
     costs = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts"])
     repeats = list(range(choice.shape[3]))
