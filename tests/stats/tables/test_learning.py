@@ -171,7 +171,7 @@ def test_swap_augmentation_that_takes_away_position_bias_is_seen() -> None:
     assert rows["gain"]["first_rate"] == pytest.approx(-leans.mean() / 2)
     assert rows["high"]["first_rate"] < 0
     assert rows["low"]["consistency"] > 0.3
-    assert rows["p_adjusted"]["first_rate"] < 0.001
+    assert rows["p_adjusted"]["first_rate"] < 0.01
 
 
 def test_a_series_has_its_judges_on_the_same_cases_and_one_training_each_cannot_tell() -> None:
