@@ -181,6 +181,12 @@ def test_no_jury_is_better_than_a_judge_that_decides_as_well() -> None:
     assert ("is better than" in best_jury(rows)) == (decisive["majority"] > decisive["best_single"])
 
 
+def test_a_jury_of_three_that_err_apart_is_called_better_than_its_best_judge() -> None:
+    rng = np.random.default_rng(6)
+    rows = jury(*judged({name: rng.random(400) < 0.7 for name in "jkl"}, "AB" * 200), resamples=200)
+    assert "is better than" in best_jury(rows)
+
+
 def test_a_judge_of_the_easiest_cases_is_not_the_best() -> None:
     """Fault 11: it is right on all of the 40 cases that it judged, where both others are right as well."""
     case = np.arange(200)
