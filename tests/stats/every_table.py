@@ -8,14 +8,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from tests.stats.small_tables import (
-    adjudications_of,
-    annotations_of,
-    cases_of,
-    groups_of,
-    prompts_of,
-    verdicts_of,
-)
+from tests.stats.small_tables import adjudications_of, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
 from tests.training_records import recipes_of
 
 GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"}).assign(

@@ -1,4 +1,4 @@
-"""Small benchmarks of ratings."""
+"""A benchmark that has all that any table of ratings asks for."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,6 +8,7 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.demo.ratings import RatingJudge, simulated_ratings
+from tests.stats.small_tables import annotations_of, ids, verdicts_of
 
 SCALE = ("none", "low", "moderate", "high")
 
@@ -18,38 +19,21 @@ def benchmark(
     categories: Sequence[str] = SCALE,
     acceptable: Sequence[str] = (),
     level: str = "ordinal",
+    dimension: str = "risk",
     **columns: Sequence[object],
 ) -> Benchmark:
     """Ratings by people, one entry a case; None is no annotation."""
+    meta = BenchmarkMeta("rated", "general", (dimension,), tuple(categories), level, "rating", tuple(acceptable))
     n = len(next(iter(people.values())))
-    meta = BenchmarkMeta(
-        "rated",
-        "general",
-        ("risk",),
-        tuple(categories),
-        level,
-        "rating",
-        tuple(acceptable),
-    )
-    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(n)], "question": "q", "response_a": "r", **columns})
-    rows = [
-        (f"c{i}", name, "risk", choice)
-        for name, said in people.items()
-        for i, choice in enumerate(said)
-        if choice is not None
-    ]
-    annotations = pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"]).astype("str")
-    return Benchmark(meta, cases, annotations)
+    cases = pd.DataFrame({"case_id": ids(n), "question": "q", "response_a": "r", "response_b": "", **columns})
+    given = {name: ["-" if choice is None else choice for choice in said] for name, said in people.items()}
+    return Benchmark(meta, cases, annotations_of(given, dimension))
 
 
-def verdicts(said: Mapping[str | tuple[str, int], Sequence[str | None]]) -> pd.DataFrame:
-    """Choices by judge, or by judge and repeat, one entry a case; None has no choice."""
-    rows = []
-    for key, choices in said.items():
-        judge, repeat = key if isinstance(key, tuple) else (key, 0)
-        rows += [(judge, f"c{i}", "risk", "AB", repeat, "none", choice) for i, choice in enumerate(choices)]
-    columns = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice"]
-    return pd.DataFrame(rows, columns=columns).astype({name: "str" for name in columns if name != "repeat"})
+def verdicts(said: Mapping[str | tuple[str, int], Sequence[str | None]], dimension: str = "risk") -> pd.DataFrame:
+    """Choices by judge, or by judge and repeat, one entry a case; None has no choice, "-" is no verdict."""
+    shown = {(key, 0) if isinstance(key, str) else key: choices for key, choices in said.items()}
+    return verdicts_of({(judge, "AB", repeat): choices for (judge, repeat), choices in shown.items()}, dimension)
 
 
 def simulated(

@@ -22,7 +22,8 @@ from mrb_lib.tables.schema import CHOICES, NO_PROBE, ORDERS
 
 OF_PREFERENCES = [name for name, spec in TABLES.items() if not spec.why_no_preferences]
 OF_RATINGS = [name for name, spec in TABLES.items() if not spec.why_no_ratings]
-Verdicts = pd.DataFrame | Panel
+Verdicts = pd.DataFrame | Panel | Mapping[str, Panel]
+"""Verdicts without a probe as rows or as an array, or arrays by probe."""
 Data = tuple[Benchmark, pd.DataFrame]
 """A benchmark and its verdicts."""
 Tables = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]
@@ -30,35 +31,54 @@ Tables = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]
 CHOICE = {"A": "A", "B": "B", "T": "tie", "?": None}
 
 
-def rows_of(
-    table: str,
+def analysis_of(
     cases: pd.DataFrame,
-    verdicts: pd.DataFrame | Panel | None = None,
+    verdicts: Verdicts | None = None,
     gold: pd.DataFrame | None = None,
     annotations: pd.DataFrame | None = None,
     **options: Any,
+) -> Analysis:
+    """An analysis of frames, or of verdicts in arrays, by the options of every analysis."""
+    if verdicts is None or isinstance(verdicts, pd.DataFrame):
+        return Analysis.from_frames(cases, verdicts, gold, annotations, **options)
+    probes = {NO_PROBE: verdicts} if isinstance(verdicts, Panel) else verdicts
+    analysis = Analysis.from_frames(cases, None, gold, annotations, **options)
+    return replace(analysis, probes=probes, dimensions=probes[NO_PROBE].dimensions)
+
+
+def rows_of(
+    table: str,
+    cases: pd.DataFrame,
+    verdicts: Verdicts | None = None,
+    gold: pd.DataFrame | None = None,
+    annotations: pd.DataFrame | None = None,
+    *,
+    part: str | None = None,
+    **options: Any,
 ) -> pd.DataFrame:
-    """The rows of a table of frames, or of verdicts in an array, by options of the table and of every analysis."""
-    spec, frame = TABLES[table], None if isinstance(verdicts, Panel) else verdicts
+    """The rows of a table, or of a part of it, by options of the table and of every analysis."""
+    spec = TABLES[table]
     own = {name: options.pop(name) for name in [*options] if name in signature(spec.make).parameters}
-    analysis = Analysis.from_frames(cases, frame, gold, annotations, **options)
-    if isinstance(verdicts, Panel):
-        analysis = replace(analysis, probes={NO_PROBE: verdicts}, dimensions=verdicts.dimensions)
+    analysis = analysis_of(cases, verdicts, gold, annotations, **options)
     rows: pd.DataFrame = spec.of(analysis, **{name: value for name, value in own.items() if value is not None})
-    return rows
+    return rows if part is None else part_of(rows, part)
+
+
+def part_of(rows: pd.DataFrame, part: str) -> pd.DataFrame:
+    """The rows of one part, numbered from 0."""
+    return rows[rows["part"] == part].reset_index(drop=True)
 
 
 def table_of(name: str, **always: Any) -> Callable[..., pd.DataFrame]:
     """What makes the rows of a table of verdicts, gold labels and cases, by options and those that hold always."""
 
-    def made(verdicts: Verdicts, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    def made(verdicts: Verdicts | None, gold: pd.DataFrame | None, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
         return rows_of(name, cases, verdicts, gold, **{**always, **options})
 
     return made
 
 
-jury, bias, difficulty, calibration = map(table_of, ("jury", "bias", "difficulty", "calibration"))
-dif = table_of("dif", every_dimension=1)
+bias, calibration, difficulty, gains, jury = map(table_of, ("bias", "calibration", "difficulty", "gains", "jury"))
 
 
 def accuracy(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
@@ -73,20 +93,8 @@ def significance(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame
     return rows[(rows["dimension"] != "average") & (rows["part"] != "letters")].reset_index(drop=True)
 
 
-def gains(
-    verdicts: Verdicts, gold: pd.DataFrame, cases: pd.DataFrame, groups: pd.DataFrame | None = None, **options: Any
-) -> pd.DataFrame:
-    return rows_of("gains", cases, verdicts, gold, groups=groups, **options)
-
-
 def ceiling(verdicts: Verdicts | None, annotations: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
     return rows_of("ceiling", cases, verdicts, None, annotations, **{"epsilon": 0.2, **options})
-
-
-def selective(
-    verdicts: Verdicts, gold: pd.DataFrame, annotations: pd.DataFrame, cases: pd.DataFrame, **options: Any
-) -> pd.DataFrame:
-    return rows_of("selective", cases, verdicts, gold, annotations, **options)
 
 
 def agreement(annotations: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
@@ -126,17 +134,18 @@ def ids(n: int) -> list[str]:
     return [f"c{i}" for i in range(n)]
 
 
-def cases_of(n: int, **columns: list[object]) -> pd.DataFrame:
+def cases_of(n: int, **columns: Any) -> pd.DataFrame:
     return pd.DataFrame({"case_id": ids(n), "question": "q", "response_a": "one two", "response_b": "three", **columns})
 
 
-def gold_of(letters: str, dimension: str = "overall") -> pd.DataFrame:
-    """A dash leaves the row out, a question mark leaves the label empty."""
-    rows = [(case, dimension, CHOICE[c]) for case, c in zip(ids(len(letters)), letters, strict=True) if c != "-"]
+def gold_of(labels: Sequence[str], dimension: str = "overall") -> pd.DataFrame:
+    """A letter or a category a case; a dash leaves the row out, a question mark leaves the label empty."""
+    rows = [(case, dimension, CHOICE.get(c, c)) for case, c in zip(ids(len(labels)), labels, strict=True) if c != "-"]
     return pd.DataFrame(rows, columns=["case_id", "dimension", "choice"]).astype("str")
 
 
-def annotations_of(by_annotator: Mapping[str, str], dimension: str = "overall") -> pd.DataFrame:
+def annotations_of(by_annotator: Mapping[str, Sequence[str]], dimension: str = "overall") -> pd.DataFrame:
+    """Labels of each annotator, a letter a case or a category; "-" is none."""
     rows = [
         (case, annotator, dimension, CHOICE.get(c, c))
         for annotator, letters in by_annotator.items()
@@ -146,23 +155,45 @@ def annotations_of(by_annotator: Mapping[str, str], dimension: str = "overall") 
     return pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"]).astype("str")
 
 
-def verdicts_of(
-    shown: Mapping[tuple[str, str] | tuple[str, str, int], str], dimension: str = "overall"
-) -> pd.DataFrame:
-    """Keys are (judge, order) or (judge, order, repeat)."""
+def verdicts_of(shown: Mapping[Any, Sequence[str | None]], dimension: str = "overall") -> pd.DataFrame:
+    """Keys are a judge, which says the same in both orders, (judge, order) or (judge, order, repeat).
+
+    Values have a letter a case, or a category or None.
+    """
     rows = []
     for key, letters in shown.items():
-        judge, order, repeat = key if len(key) == 3 else (*key, 0)
-        for case, c in zip(ids(len(letters)), letters, strict=True):
-            if c != "-":
-                rows.append((judge, case, dimension, order, repeat, "none", CHOICE[c]))
+        judge, orders, repeat = key, ORDERS, 0
+        if not isinstance(key, str):
+            judge, orders, repeat = key[0], (key[1],), key[2] if len(key) == 3 else 0
+        for order in orders:
+            for case, c in zip(ids(len(letters)), letters, strict=True):
+                if c != "-":
+                    rows.append((judge, case, dimension, order, repeat, "none", CHOICE.get(c, c)))
     columns = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice"]
     return pd.DataFrame(rows, columns=columns).astype({name: "str" for name in columns if name != "repeat"})
 
 
-def both_orders(letters: Mapping[str, str], dimension: str = "overall") -> pd.DataFrame:
-    """Verdicts by judge that are the same in both orders."""
-    return verdicts_of({(judge, order): text for judge, text in letters.items() for order in ORDERS}, dimension)
+def tables_of(shown: Mapping[Any, str], gold: str, **columns: Any) -> Tables:
+    """Verdicts as in `verdicts_of`, gold labels by their letters, and as many cases with these columns."""
+    return verdicts_of(shown), gold_of(gold), cases_of(len(gold), **columns)
+
+
+def judged(right: Mapping[str, np.ndarray], gold: str = "", **columns: Any) -> Tables:
+    """Tables of judges that give the label where they are right, and the other of A and B where they are wrong.
+
+    Parameters
+    ----------
+    right : 1 where right, 0 where wrong, -1 without a verdict; shape (cases,) in order AB alone, or (2, cases)
+    gold : the labels; "" is A throughout
+    """
+    label = np.array(list(gold or "A" * next(iter(right.values())).shape[-1]))
+    other = np.where(label == "A", "B", "A")
+    shown = {
+        (judge, order): "".join(np.select([row == 1, row == 0], [label, other], "-"))
+        for judge, rows in right.items()
+        for order, row in zip(ORDERS, np.atleast_2d(rows), strict=False)
+    }
+    return tables_of(shown, "".join(label), **columns)
 
 
 def groups_of(groups: Mapping[str, str], bases: Mapping[str, str] | None = None) -> pd.DataFrame:

@@ -9,10 +9,9 @@ import pandas as pd
 
 from mrb_lib.demo.probed_judges import Effect, ProbedJudge, choices, probabilities
 from mrb_lib.probes.probe import target
-from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.panel import Panel
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
+from tests.stats.small_tables import cases_of, table_of
 
 TEST_PROBES = {
     "image/removed": ("worse", 1),
@@ -35,23 +34,10 @@ ERRORS = ("response/side", "response/negation")
 OTHERS = ("question/sex", "question/hurry")
 
 
-def cases_of(n: int, **columns: object) -> pd.DataFrame:
-    ids = [f"c{i}" for i in range(n)]
-    return pd.DataFrame({"case_id": ids, "question": ids, "response_a": "a", "response_b": "b", **columns})
-
-
-def gold_of(letters: Sequence[str]) -> pd.DataFrame:
-    rows = [(f"c{i}", "overall", letter) for i, letter in enumerate(letters)]
-    return pd.DataFrame(rows, columns=["case_id", "dimension", "choice"]).astype("str")
-
-
 def panel_of(choice: np.ndarray, p_a: np.ndarray | None = None, judges: Sequence[str] = ()) -> Panel:
     """A panel of one dimension from codes or letters of shape (judges, cases, 2, repeats)."""
     if choice.dtype.kind == "U":
-        codes = np.full(choice.shape, -1)
-        for code, name in enumerate(CHOICES):
-            codes[choice == name] = code
-        choice = codes
+        choice = np.select([choice == name for name in CHOICES], range(len(CHOICES)), -1)
     names = list(judges) or [f"j{i:04d}" for i in range(len(choice))]
     costs = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts"])
     repeats = list(range(choice.shape[3]))
@@ -84,21 +70,7 @@ def simulated(
     return out
 
 
-def probes(
-    panels: Mapping[str, Panel],
-    gold: pd.DataFrame,
-    cases: pd.DataFrame,
-    *,
-    margin: float = 0.05,
-    noise: float | None = None,
-    **options: Any,
-) -> pd.DataFrame:
-    """The table `probes` of panels."""
-    analysis = replace(
-        Analysis.from_frames(cases, gold=gold, **options), probes=panels, dimensions=panels[NO_PROBE].dimensions
-    )
-    rows: pd.DataFrame = TABLES["probes"].of(analysis, margin=margin, noise=noise)
-    return rows
+probes = table_of("probes")
 
 
 def table(panels: Mapping[str, Panel], gold: pd.DataFrame, n: int, **options: Any) -> pd.DataFrame:

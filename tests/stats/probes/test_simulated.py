@@ -9,19 +9,13 @@ from scipy.stats import binom
 
 from mrb_lib.demo.probed_judges import ProbedJudge, simulated_probed_verdicts
 from mrb_lib.probes import Probing, parse_probes
-from mrb_lib.probes.probe import target
 from mrb_lib.stats.panel import panels
 from mrb_lib.stats.tables.probes import expectations_broken
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
-from mrb_lib.tables.validation import conform
-from tests.stats.probes.panels import FAMILY, as_runs, cases_of, gold_of, panel_of, probes, simulated, table, towards
+from tests.stats.probes.panels import FAMILY, as_runs, panel_of, probes, simulated, table, towards
+from tests.stats.small_tables import cases_of, gold_of, part_of
 
-N = 300
-
-
-RUNS = 40
-
-
+N, RUNS = 300, 40
 FAULTS = {
     "blind": (ProbedJudge("x", sees=0.0), {"image/removed", "image/swapped-same"}),
     "deferent": (ProbedJudge("x", authority=1.2), {"response/credentials", "question/colleague"}),
@@ -38,10 +32,8 @@ def quality(runs: int, seed: int = 0) -> tuple[np.ndarray, pd.DataFrame]:
 
 def accused(rows: pd.DataFrame) -> pd.DataFrame:
     """Of each run and probe, whether it is shown not to do what is expected."""
-    rows = rows[rows["part"] == "probe"]
-    return (
-        rows.pivot(index="dimension", columns="probe", values="kept_expectation").eq(False).fillna(False).astype(bool)
-    )
+    kept = part_of(rows, "probe").pivot(index="dimension", columns="probe", values="kept_expectation")
+    return kept.eq(False).fillna(False).astype(bool)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -65,7 +57,7 @@ def test_a_judge_without_faults_is_accused_in_at_most_five_percent_of_analyses()
 def test_a_judge_without_faults_is_shown_to_do_what_is_expected() -> None:
     difference, gold = quality(20)
     rows = table(*as_runs(simulated(ProbedJudge("x", jitter=0.05), difference), gold), N, resamples=200)
-    shown = rows[rows["part"] == "probe"].groupby("probe")["kept_expectation"].apply(lambda kept: kept.eq(True).mean())
+    shown = part_of(rows, "probe")["kept_expectation"].eq(True).groupby(rows["probe"]).mean()
     assert (shown >= 0.8).all(), shown
 
 
@@ -101,7 +93,7 @@ def test_intervals_cover_what_is_true() -> None:
         return np.where(pushed, np.where(side > 0, 0, 1)[:, None, None], choice)
 
     panels = {NO_PROBE: panel_of(drawn(0.0)), "response/credentials": panel_of(drawn(0.15))}
-    rows = table(panels, gold_of(["A"] * N), N, resamples=400)
+    rows = table(panels, gold_of("A" * N), N, resamples=400)
     mean = 4 / 6
     spread = mean * (1 - mean) - 8 / (36 * 7)  # E[p (1 - p)]
     for_target = np.where(side > 0, mean, 1 - mean).mean()
@@ -154,18 +146,10 @@ def test_a_judge_that_likes_length_chooses_what_a_probe_made_longer() -> None:
     truth = pd.DataFrame(
         {"case_id": cases["case_id"], "dimension": "overall", "quality_a": difference, "quality_b": 0.0}
     )
-    ids = parse_probes("response/repeated")
-    made = [simulated_probed_verdicts(truth, cases, Probing(cases), ids, JUDGES, seed=3) for _ in range(2)]
-    pd.testing.assert_frame_equal(*made)
-    verdicts = conform(made[0], "verdicts", "simulated")
-    probed = verdicts[verdicts["probe"] == "response/repeated"]
-    assert len(probed) == len(JUDGES) * (200 - 10) * 4
-    chosen = probed["choice"].eq(probed["case_id"].map(target))[probed["choice"].isin(["A", "B"])]
-    share = chosen.groupby(probed["judge"]).mean()
-    assert share["wordy"] > 0.7 > 0.6 > share["sound"]
-    found = panels([made[0]], cases["case_id"])
+    made = simulated_probed_verdicts(truth, cases, Probing(cases), parse_probes("response/repeated"), JUDGES, seed=3)
+    found = panels([made], cases["case_id"])
     rows = probes(found, gold_of(list(np.where(difference > 0, "A", "B"))), cases, resamples=200)
-    rows = rows[rows["part"] == "probe"].set_index("judge")
+    rows = part_of(rows, "probe").set_index("judge")
     assert rows["n"].between(200 - 14, 200 - 10).all()
     assert rows["kept_expectation"].fillna(True)["sound"]
     assert not rows.loc["wordy", "kept_expectation"]

@@ -10,32 +10,39 @@ from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.annotators import adjudicated_gold
 from mrb_lib.stats.intervals import wilson
 from mrb_lib.stats.tables.adjudication import NO_REASON, NOT_REVIEWED, reviewer_agreement
-from tests.stats.small_tables import accuracy, adjudications_of, cases_of, gold_of, rows_of, verdicts_of
+from tests.stats.small_tables import (
+    Tables,
+    accuracy,
+    adjudications_of,
+    cases_of,
+    gold_of,
+    judged,
+    random_verdicts,
+    rows_of,
+    tables_of,
+    verdicts_of,
+)
+
+SMALL = tables_of({("j1", "AB"): "AABBBA", ("j2", "AB"): "BBBBTA"}, "AABBT?")
+GOLD = SMALL[1]
 
 
-def adjudication(
-    verdicts: pd.DataFrame, gold: pd.DataFrame, said: pd.DataFrame, cases: pd.DataFrame, **options: object
-) -> pd.DataFrame:
-    return rows_of("adjudication", cases, verdicts, gold, adjudications=said, **options)
+def adjudication(said: pd.DataFrame, tables: Tables = SMALL, **options: object) -> pd.DataFrame:
+    verdicts, gold, cases = tables
+    given = {"policy": "official", "resamples": 50, **options}
+    return rows_of("adjudication", cases, verdicts, gold, adjudications=said, **given)
 
 
-def reasons(*tables: pd.DataFrame, **options: object) -> pd.DataFrame:
-    rows = adjudication(*tables, **options)
-    return rows[rows["part"] == "reasons"].reset_index(drop=True)
-
-
-def leaderboard(*tables: pd.DataFrame, **options: object) -> pd.DataFrame:
+def leaderboard(said: pd.DataFrame, tables: Tables = SMALL, **options: object) -> pd.DataFrame:
     """The rows of the table `gold_rules` by the corrected labels."""
-    verdicts, gold, said, cases = tables
-    rows = rows_of("gold_rules", cases, verdicts, gold, adjudications=said, **options)
-    return rows[rows["rule"] == "adjudicated"].query("part == 'rule'").reset_index(drop=True)
+    verdicts, gold, cases = tables
+    given = {"policy": "official", "resamples": 50, **options}
+    rows = rows_of("gold_rules", cases, verdicts, gold, part="rule", adjudications=said, **given)
+    return rows[rows["rule"] == "adjudicated"].reset_index(drop=True)
 
 
-def _labels(frame: pd.DataFrame) -> str:
+def letters_of(frame: pd.DataFrame) -> str:
     return "".join({"A": "A", "B": "B", "tie": "T"}.get(label, "?") for label in frame["choice"])
-
-
-GOLD = gold_of("AABBT?")
 
 
 def test_without_adjudications_the_labels_stay() -> None:
@@ -54,25 +61,25 @@ def test_each_verdict_does_what_it_says() -> None:
         ("c9", "r1", "gold_wrong", "A"),
     )
     found = adjudicated_gold(GOLD, said)
-    assert _labels(found) == "AT??TA"
+    assert letters_of(found) == "AT??TA"
     assert found["n_reviewers"].tolist() == [1, 1, 1, 1, 0, 1]
-    assert _labels(found.assign(choice=found["annotated_choice"])) == "AABBT?"
+    assert letters_of(found.assign(choice=found["annotated_choice"])) == "AABBT?"
 
 
 @pytest.mark.parametrize(
     ("votes", "label"),
     [
         ([("gold_wrong", "B"), ("gold_wrong", "B"), ("gold_right", None)], "B"),
-        ([("gold_wrong", "B"), ("gold_right", None)], None),
+        ([("gold_wrong", "B"), ("gold_right", None)], "?"),
         ([("gold_wrong", "A"), ("gold_right", None), ("ambiguous", None)], "A"),
-        ([("ambiguous", None), ("ambiguous", None), ("gold_right", None)], None),
-        ([("gold_wrong", "B"), ("gold_wrong", "tie"), ("gold_right", None)], None),
+        ([("ambiguous", None), ("ambiguous", None), ("gold_right", None)], "?"),
+        ([("gold_wrong", "B"), ("gold_wrong", "tie"), ("gold_right", None)], "?"),
     ],
 )
-def test_reviewers_decide_by_majority(votes: list[tuple[str, str | None]], label: str | None) -> None:
+def test_reviewers_decide_by_majority(votes: list[tuple[str, str | None]], label: str) -> None:
     found = adjudicated_gold(GOLD, adjudications_of(*(("c0", f"r{i}", *vote) for i, vote in enumerate(votes))))
     assert found["n_reviewers"].tolist() == [len(votes), 0, 0, 0, 0, 0]
-    assert (found["choice"].iloc[0] if label else found["choice"].isna().iloc[0]) == (label or True)
+    assert letters_of(found) == f"{label}ABBT?"
 
 
 def test_the_last_word_on_the_dimension_counts_before_one_on_all() -> None:
@@ -85,8 +92,8 @@ def test_the_last_word_on_the_dimension_counts_before_one_on_all() -> None:
         ("c3", "r1", "gold_wrong", "A"),
         ("c3", "r1", "withdrawn"),
     )
-    assert _labels(adjudicated_gold(GOLD, said.iloc[:5])) == "TBBBT?"
-    assert _labels(adjudicated_gold(GOLD, said.iloc[5:6])) == "AABAT?"
+    assert letters_of(adjudicated_gold(GOLD, said.iloc[:5])) == "TBBBT?"
+    assert letters_of(adjudicated_gold(GOLD, said.iloc[5:6])) == "AABAT?"
 
 
 def test_agreement_of_reviewers_by_hand() -> None:
@@ -103,9 +110,6 @@ def test_agreement_of_reviewers_by_hand() -> None:
     assert reviewer_agreement(adjudications_of(), cases_of(6), resamples=0).empty
 
 
-VERDICTS = verdicts_of({("j1", "AB"): "AABBBA", ("j2", "AB"): "BBBBTA"})
-
-
 def test_reasons_go_to_the_judges_they_are_about() -> None:
     said = adjudications_of(
         ("c0", "r1", "gold_right", None, None, "j2", ["order effect", "missed finding"]),
@@ -115,7 +119,7 @@ def test_reasons_go_to_the_judges_they_are_about() -> None:
         ("c3", "r1", "gold_right", None, None, "j1"),
         ("c3", "r2", "ambiguous", None, None, "j1"),
     )
-    found = reasons(VERDICTS, GOLD, said, cases_of(6), policy="official", resamples=200)
+    found = adjudication(said, part="reasons", resamples=200)
     rows = list(found[["judge", "reason_given", "n", "n_cases"]].itertuples(index=False, name=None))
     assert rows == [
         ("j1", "case ambiguous", 1, 1),
@@ -133,58 +137,35 @@ def test_reasons_go_to_the_judges_they_are_about() -> None:
 
 def test_the_interval_of_a_share_resamples_clusters() -> None:
     """Clusters of ten like cases tell as little as one case each: the interval is that of 60 cases, not of 600."""
-    generator = np.random.default_rng(11)
-    groups, size = 60, 10
-    has = generator.random(groups) < 0.5
-    n = groups * size
+    has = np.repeat(np.random.default_rng(11).random(60) < 0.5, 10)
     said = adjudications_of(
-        *((f"c{i}", "r1", "gold_right", None, None, "j", ["x"] if has[i // size] else ["y"]) for i in range(n))
+        *((f"c{i}", "r1", "gold_right", None, None, "j", ["x" if x else "y"]) for i, x in enumerate(has))
     )
-    verdicts, cases = verdicts_of({("j", "AB"): "B" * n}), cases_of(n, cluster=[f"k{i // size}" for i in range(n)])
-    found = reasons(verdicts, gold_of("A" * n), said, cases, resamples=2000).set_index("reason_given").loc["x"]
-    low, high = wilson(np.array([has.mean()]), np.array([groups]))
-    assert found["interval"] == "percentile"
-    assert found["n_cases"] == n
+    tables = judged({"j": has & False}, cluster=[f"k{i // 10}" for i in range(600)])
+    found = adjudication(said, tables, part="reasons", resamples=2000).set_index("reason_given").loc["x"]
+    low, high = wilson(np.array([has.mean()]), np.array([60]))
+    assert (found["interval"], found["n_cases"]) == ("percentile", 600)
     assert [found["share_low"], found["share_high"]] == pytest.approx([low[0], high[0]], abs=0.03)
-
-
-@pytest.mark.parametrize("resamples", [0, 200])
-def test_an_interval_is_named_only_where_there_is_one(resamples: int) -> None:
-    said = adjudications_of(
-        *((f"c{i}", "r1", "gold_right", None, None, "j", ["x", "y"] if i % 2 else ["x"]) for i in range(40)),
-    )
-    verdicts = verdicts_of({("j", "AB"): "B" * 40})
-    found = reasons(verdicts, gold_of("A" * 40), said, cases_of(40), resamples=resamples).set_index("reason_given")
-    assert found["share"].to_dict() == {"x": 1.0, "y": 0.5}
-    assert (found["interval"].notna() == found["share_low"].notna()).all()
-    assert (found["share_low"].isna() == found["reason"].notna()).all()
 
 
 def test_the_leaderboard_moves_as_the_labels_do() -> None:
     said = adjudications_of(("c0", "r1", "gold_wrong", "B"), ("c1", "r1", "gold_wrong", "B"), ("c4", "r1", "ambiguous"))
-    rows = leaderboard(VERDICTS, GOLD, said, cases_of(6), policy="official", resamples=200).set_index("judge")
+    rows = leaderboard(said, resamples=200).set_index("judge")
     assert rows["majority_accuracy"].tolist() == pytest.approx([4 / 5, 3 / 5])
     assert rows["accuracy"].tolist() == pytest.approx([2 / 4, 4 / 4])
     assert rows["difference"].tolist() == pytest.approx([-3 / 10, 4 / 10])
     assert rows["majority_rank"].tolist() == [1, 2]
     assert rows["rank"].isna().all()
     assert rows["reason"].str.contains("gold names one side only").all()
-    assert rows[["n_adjudicated", "n_changed", "n_removed"]].to_numpy().tolist() == [[3, 2, 1]] * 2
-    assert rows["n"].tolist() == [4, 4]
-    assert (rows["difference_low"] <= rows["difference"]).all()
-    assert (rows["difference"] <= rows["difference_high"]).all()
+    assert rows[["n_adjudicated", "n_changed", "n_removed", "n"]].to_numpy().tolist() == [[3, 2, 1, 4]] * 2
 
 
 def test_the_leaderboard_agrees_with_accuracy() -> None:
     generator = np.random.default_rng(5)
-    n = 60
-    gold = gold_of("".join(generator.choice(list("ABT?"), n)))
-    verdicts = verdicts_of(
-        {(f"j{j}", o): "".join(generator.choice(list("ABT?"), n)) for j in range(3) for o in ("AB", "BA")}
-    )
-    cases = cases_of(n, cluster=[f"k{i // 2}" for i in range(n)])
+    gold = gold_of("".join(generator.choice(list("ABT?"), 60)))
+    verdicts, cases = random_verdicts(generator, 60, 3), cases_of(60, cluster=[f"k{i // 2}" for i in range(60)])
     marks = adjudications_of(*((f"c{i}", "r1", "gold_wrong", "A") for i in range(30)))
-    rows = leaderboard(verdicts, gold, marks, cases, resamples=100)
+    rows = leaderboard(marks, (verdicts, gold, cases), policy="balanced")
     for before, labels in (("majority_", gold), ("", adjudicated_gold(gold, marks))):
         expected = accuracy(verdicts, labels, cases, resamples=0).set_index("judge").loc[rows["judge"]]
         assert rows[f"{before}accuracy"].tolist() == pytest.approx(expected["accuracy"].tolist())
@@ -192,27 +173,22 @@ def test_the_leaderboard_agrees_with_accuracy() -> None:
 
 
 def test_where_nothing_was_reviewed_there_is_one_line_and_no_leaderboard() -> None:
-    table = adjudication(VERDICTS, GOLD, adjudications_of(), cases_of(6), policy="official", resamples=50)
+    table = adjudication(adjudications_of())
     assert table["reason"].tolist() == [NOT_REVIEWED]
     assert TABLES["adjudication"].says(table) == "There is nothing to show: no label was reviewed."
-    assert leaderboard(VERDICTS, GOLD, adjudications_of(), cases_of(6), policy="official", resamples=50).empty
-    elsewhere = adjudications_of(("elsewhere", "r1", "gold_wrong", "A"))
-    assert leaderboard(VERDICTS, GOLD, elsewhere, cases_of(6), policy="official", resamples=50).empty
+    assert leaderboard(adjudications_of()).empty
+    assert leaderboard(adjudications_of(("elsewhere", "r1", "gold_wrong", "A"))).empty
 
 
 def test_reviews_that_confirm_all_labels_change_nothing() -> None:
-    said = adjudications_of(*((f"c{i}", "r1", "gold_right") for i in range(5)))
-    rows = leaderboard(VERDICTS, GOLD, said, cases_of(6), policy="official", resamples=50)
+    rows = leaderboard(adjudications_of(*((f"c{i}", "r1", "gold_right") for i in range(5))))
     assert rows["difference"].tolist() == [0, 0]
     assert rows[["difference_low", "p_value"]].isna().all(axis=None)
     assert rows["reason"].str.contains("the cases do not differ").all()
 
 
 def test_one_reviewer_alone_agrees_with_nobody_and_the_reason_speaks_of_reviewers() -> None:
-    table = adjudication(
-        VERDICTS, GOLD, adjudications_of(("c0", "r1", "gold_right")), cases_of(6), policy="official", resamples=9
-    )
-    row = table[table["part"] == "reviewers"].iloc[0]
+    row = adjudication(adjudications_of(("c0", "r1", "gold_right")), part="reviewers").iloc[0]
     assert row[["percent_agreement", "krippendorff_alpha"]].isna().all()
     assert "two reviewers" in row["reason"]
     assert "annotator" not in row["reason"]
@@ -220,33 +196,31 @@ def test_one_reviewer_alone_agrees_with_nobody_and_the_reason_speaks_of_reviewer
 
 def test_the_interval_of_a_move_covers_it() -> None:
     """400 judges of 100 cases, right on a case with probability 0.6; reviewers turn the labels of 30 cases round."""
-    generator = np.random.default_rng(7)
-    n, judges, turned = 100, 400, 30
-    right = generator.random((judges, n)) < 0.6
-    shown = {(f"j{j:03}", "AB"): "".join("A" if one else "B" for one in right[j]) for j in range(judges)}
-    said = pd.concat([adjudications_of((f"c{i}", "r1", "gold_wrong", "B")) for i in range(turned)], ignore_index=True)
-    found = leaderboard(verdicts_of(shown), gold_of("A" * n), said, cases_of(n), policy="official", resamples=400)
-    expected = turned / n * (0.4 - 0.6)
+    right = np.random.default_rng(7).random((400, 100)) < 0.6
+    said = pd.concat([adjudications_of((f"c{i}", "r1", "gold_wrong", "B")) for i in range(30)], ignore_index=True)
+    found = leaderboard(said, judged({f"j{j:03}": row for j, row in enumerate(right)}), resamples=400)
+    expected = 0.3 * (0.4 - 0.6)
     covered = ((found["difference_low"] <= expected) & (expected <= found["difference_high"])).mean()
-    assert abs(covered - 0.95) <= 3 * np.sqrt(0.95 * 0.05 / judges)
+    assert abs(covered - 0.95) <= 3 * np.sqrt(0.95 * 0.05 / 400)
 
 
 def test_a_dimension_without_reviews_has_the_same_rows_alone_as_among_others() -> None:
-    gold = pd.concat([gold_of("AABB"), gold_of("ABAB").assign(dimension="other")])
+    gold = pd.concat([gold_of("AABB"), gold_of("ABAB", "other")])
     said = adjudications_of(("c0", "r1", "gold_wrong", "B", "overall"))
-    verdicts = verdicts_of({("j", "AB"): "BABB"})
-    both = pd.concat([verdicts, verdicts.assign(dimension="other")])
-    whole = leaderboard(both, gold, said, cases_of(4), dimensions=["overall", "other"], resamples=50)
-    alone = leaderboard(both, gold, said, cases_of(4), dimensions=["other"], resamples=50)
+    verdicts = pd.concat([verdicts_of({("j", "AB"): "BABB"}, name) for name in ("overall", "other")])
+    whole, alone = (
+        leaderboard(said, (verdicts, gold, cases_of(4)), dimensions=names, policy="balanced")
+        for names in (["overall", "other"], ["other"])
+    )
     assert whole["n_changed"].tolist() == [1, 0]
     assert alone["n_changed"].tolist() == alone["difference"].tolist() == [0]
 
 
 def test_consensus_labels_can_be_reviewed() -> None:
     """Gold of published consensus labels: there are no votes, yet reviewers correct them."""
-    cases, said = cases_of(4), adjudications_of(("c0", "r1", "gold_wrong", "B"))
-    labels = gold_of("AABB").assign(annotator="consensus")
-    benchmark = Benchmark(BenchmarkMeta("demo", "general", ("overall",)), cases, labels)
-    rows = analyze(benchmark, verdicts_of({("j", "AB"): "BABB"}), "gold_rules", adjudications=said, policy="official")
+    verdicts, gold, cases = tables_of({("j", "AB"): "BABB"}, "AABB")
+    benchmark = Benchmark(BenchmarkMeta("demo", "general", ("overall",)), cases, gold.assign(annotator="consensus"))
+    said = adjudications_of(("c0", "r1", "gold_wrong", "B"))
+    rows = analyze(benchmark, verdicts, "gold_rules", adjudications=said, policy="official")
     [row] = rows[(rows["part"] == "rule") & (rows["rule"] == "adjudicated")].to_dict("records")
     assert (row["majority_accuracy"], row["accuracy"]) == (0.75, 1.0)

@@ -9,7 +9,7 @@ import pytest
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.methods.item_orders import MOST_SUBSETS, subsets
 from mrb_lib.stats.tables.best_of_n import NONE_COMPLETE, SCORE, WINS
-from tests.stats.small_tables import gold_of, table_of, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, table_of, verdicts_of
 
 SIZES = [2, 3, 4, 5] * 15
 
@@ -17,51 +17,48 @@ SIZES = [2, 3, 4, 5] * 15
 best_of_n = table_of("best_of_n")
 
 
+WORTH = {"A": 1.0, "B": 0.0, "T": 0.5, "?": 0.5}
+
+
 class Bench:
     """Items with 2 to 5 responses, all pairs of which are cases in a random order; gold has circles and ties."""
 
     def __init__(self, seed: int = 0, tie: float = 0.1, noise: float = 0.7) -> None:
         rng = np.random.default_rng(seed)
-        rows, labels, self.worth = [], [], [rng.normal(size=k) for k in SIZES]
-        for item, worth in enumerate(self.worth):
-            for pair in combinations(range(len(worth)), 2):
-                a, b = rng.permutation(pair).tolist()
-                rows.append((f"i{item}", f"q{item}", f"{item}-{a}", f"{item}-{b}", a, b, item))
-                felt = worth[a] - worth[b] + noise * rng.normal()
-                labels.append("T" if rng.random() < tie else "A" if felt > 0 else "B")
-        columns = ["item", "question", "response_a", "response_b", "a", "b", "number"]
-        self.rows = pd.DataFrame(rows, columns=columns)
-        self.cases = self.rows[columns[:4]].assign(case_id=[f"c{i}" for i in range(len(rows))])
-        self.letters = "".join(labels)
+        self.worth = [rng.normal(size=k) for k in SIZES]
+        pairs = [(item, *rng.permutation(pair)) for item, k in enumerate(SIZES) for pair in combinations(range(k), 2)]
+        self.item, self.a, self.b = np.array(pairs).T
+        lead = np.array([self.worth[item][a] - self.worth[item][b] for item, a, b in pairs])
+        choice = np.where(lead + noise * rng.normal(size=len(pairs)) > 0, "A", "B")
+        self.letters = "".join(np.where(rng.random(len(pairs)) < tie, "T", choice))
         self.gold = gold_of(self.letters)
+        texts = {
+            f"response_{side}": [f"{i}-{k}" for i, k in zip(self.item, getattr(self, side), strict=True)]
+            for side in "ab"
+        }
+        self.cases = cases_of(
+            len(pairs), item=[f"i{i}" for i in self.item], question=[f"q{i}" for i in self.item], **texts
+        )
 
-    def utility(self) -> list[np.ndarray]:
-        """The share of its pairs that each response wins, counted one by one."""
-        out = [np.zeros(k) for k in SIZES]
-        for label, a, b, item in zip(self.letters, *(self.rows[n] for n in ("a", "b", "number")), strict=True):
-            out[item][a] += {"A": 1, "T": 0.5, "B": 0}[label] / (SIZES[item] - 1)
-            out[item][b] += {"A": 0, "T": 0.5, "B": 1}[label] / (SIZES[item] - 1)
+    def wins(self, letters: str) -> list[np.ndarray]:
+        """What each response to an item earns against each other one, shape (responses, responses)."""
+        out = [np.zeros((k, k)) for k in SIZES]
+        for letter, item, a, b in zip(letters, self.item, self.a, self.b, strict=True):
+            out[item][a, b], out[item][b, a] = WORTH[letter], 1 - WORTH[letter]
         return out
 
-    def scored(self, scores: list[np.ndarray], judge: str = "s") -> pd.DataFrame:
+    def scored(self, scores: list[np.ndarray]) -> pd.DataFrame:
         """Verdicts in both orders with these scores of the responses."""
-        both = [
-            [scores[item][place] for item, place in zip(self.rows["number"], self.rows[side], strict=True)]
-            for side in "ab"
-        ]
-        letters = "".join(np.where(np.array(both[0]) > both[1], "A", "B"))
-        made = verdicts_of({(judge, order): letters for order in ("AB", "BA")})
-        return made.assign(score_a=both[0] * 2, score_b=both[1] * 2)
-
-
-def turned(letters: str) -> str:
-    return letters.translate(str.maketrans("AB", "BA"))
+        a, b = ([scores[i][k] for i, k in zip(self.item, side, strict=True)] for side in (self.a, self.b))
+        made = verdicts_of({"s": "".join(np.where(np.array(a) > b, "A", "B"))})
+        return made.assign(score_a=a * 2, score_b=b * 2)
 
 
 def test_oracle_coin_and_reversed_judge() -> None:
     bench = Bench(tie=0.0, noise=0.0)  # gold is an order: the best wins every pair
-    said = {"oracle": bench.letters, "reversed": turned(bench.letters), "coin": "T" * len(bench.letters)}
-    table = best_of_n(verdicts_of({(name, "AB"): letters for name, letters in said.items()}), bench.gold, bench.cases)
+    said = {"oracle": bench.letters, "reversed": bench.letters.translate(str.maketrans("AB", "BA"))}
+    said["coin"] = "T" * len(bench.letters)
+    table = best_of_n(verdicts_of({(name, "AB"): text for name, text in said.items()}), bench.gold, bench.cases)
     assert table["best_of"].tolist() == [2, 3, 4, 5] * 3
     assert table.loc[table["judge"] == "oracle", "n_items"].tolist() == [60, 45, 30, 15]
     by = {name: rows.set_index("best_of") for name, rows in table.groupby("judge")}
@@ -85,55 +82,39 @@ def test_oracle_coin_and_reversed_judge() -> None:
 
 @pytest.mark.parametrize("by_scores", [True, False])
 def test_the_regret_is_that_of_a_loop_over_subsets(by_scores: bool) -> None:
-    bench = Bench(1)
-    rng = np.random.default_rng(2)
+    bench, rng = Bench(1), np.random.default_rng(2)
     scores = [np.round(worth + rng.normal(0, 1, len(worth)), 0) for worth in bench.worth]  # with level ones
-    if by_scores:
-        verdicts = bench.scored(scores)
-    else:
-        letters = "".join(rng.choice(list("AABBT?"), len(bench.rows)))
-        verdicts = verdicts_of({("s", "AB"): letters})
-        ends = zip(*(bench.rows[name] for name in ("number", "a", "b")), strict=True)
-        place = dict(zip(ends, letters, strict=True))
+    letters = "".join(rng.choice(list("AABBT?"), len(bench.item)))
+    verdicts = bench.scored(scores) if by_scores else verdicts_of({("s", "AB"): letters})
     rows = best_of_n(verdicts, bench.gold, bench.cases).set_index("best_of")
     assert rows["pick_by"].eq(SCORE if by_scores else WINS).all()
-    utility = bench.utility()
-
-    def wins(item: int, one: int, other: int) -> float:
-        worth = {"A": 1.0, "B": 0.0, "T": 0.5, "?": 0.5}
-        return worth[place[item, one, other]] if (item, one, other) in place else 1 - worth[place[item, other, one]]
-
+    utility = [won.sum(axis=1) / (len(won) - 1) for won in bench.wins(bench.letters)]
+    wins = bench.wins(letters)
     for n in range(2, 6):
-        regrets, hits = [], []
+        by_item = []
         for item, k in enumerate(SIZES):
-            of_item = []
-            for subset in combinations(range(k), n):
-                by = [scores[item][i] if by_scores else sum(wins(item, i, j) for j in subset if j != i) for i in subset]
-                top = [i for i, value in zip(subset, by, strict=True) if value > max(by) - 1e-9]
-                best = max(utility[item][i] for i in subset)
-                hit = np.mean([utility[item][i] > best - 1e-9 for i in top])
-                of_item.append((best - np.mean([utility[item][i] for i in top]), hit))
-            if of_item:
-                regrets.append(np.mean([each[0] for each in of_item]))
-                hits.append(np.mean([each[1] for each in of_item]))
-        assert rows.loc[n, "n_items"] == len(regrets)
-        assert rows.loc[n, "regret"] == pytest.approx(np.mean(regrets))
-        assert rows.loc[n, "picked_best"] == pytest.approx(np.mean(hits))
-        assert rows.loc[n, "regret_low"] < rows.loc[n, "regret"] < rows.loc[n, "regret_high"]
+            found = []
+            for subset in map(list, combinations(range(k), n)):
+                value = scores[item][subset] if by_scores else wins[item][np.ix_(subset, subset)].sum(axis=1)
+                own, top = utility[item][subset], value > value.max() - 1e-9
+                found.append((own.max() - own[top].mean(), (own[top] > own.max() - 1e-9).mean()))
+            if found:
+                by_item.append(np.mean(found, axis=0))
+        assert rows.loc[n, "n_items"] == len(by_item)
+        assert rows.loc[n, ["regret", "picked_best"]].tolist() == pytest.approx(np.mean(by_item, axis=0).tolist())
 
 
 def test_items_that_lack_a_label_a_verdict_or_a_score_are_counted() -> None:
     bench = Bench(4)
     verdicts = bench.scored(bench.worth)
-    second = bench.cases.loc[bench.cases["item"] == "i1", "case_id"].iloc[0]  # of three responses
-    third = bench.cases.loc[bench.cases["item"] == "i2", "case_id"].iloc[0]
+    first, second, third = bench.cases.groupby("item")["case_id"].first()[["i0", "i1", "i2"]]  # of 2, 3, 4 responses
     unlabelled = bench.gold[bench.gold["case_id"] != second]
     row = best_of_n(verdicts, unlabelled, bench.cases).set_index("best_of")
     assert row["n_items"].tolist() == [59, 44, 30, 15]
     assert row["n_excluded"].tolist() == [1, 1, 0, 0]
     missing = verdicts[verdicts["case_id"] != third]
     assert best_of_n(missing, bench.gold, bench.cases)["n_excluded"].tolist() == [1, 1, 1, 0]
-    unscored = verdicts.assign(score_a=verdicts["score_a"].mask(verdicts["case_id"].isin(bench.cases["case_id"][:1])))
+    unscored = verdicts.assign(score_a=verdicts["score_a"].mask(verdicts["case_id"] == first))
     assert best_of_n(unscored, bench.gold, bench.cases)["n_excluded"].tolist() == [1, 0, 0, 0]
     nothing = best_of_n(verdicts, bench.gold[:0], bench.cases).iloc[0]
     assert (nothing["n_items"], nothing["reason"]) == (0, NONE_COMPLETE)
@@ -150,17 +131,16 @@ def test_without_an_item_the_question_tells() -> None:
 
 def test_an_unanswered_pair_is_a_tie_and_lowers_coverage() -> None:
     bench = Bench(6)
-    row = best_of_n(verdicts_of({("j", "AB"): "?" * len(bench.rows)}), bench.gold, bench.cases).iloc[0]
+    row = best_of_n(verdicts_of({("j", "AB"): "?" * len(bench.item)}), bench.gold, bench.cases).iloc[0]
     assert row["coverage"] == 0
     assert row["regret"] == pytest.approx(row["regret_random"])
 
 
 def test_clusters_are_of_items() -> None:
     bench = Bench(7)
-    verdicts = bench.scored(bench.worth)
-    patient = bench.cases.assign(patient=(bench.rows["number"] // 10).astype("str"))
-    assert best_of_n(verdicts, bench.gold, patient, cluster="patient")["n_clusters"].iloc[0] == 6
-    assert best_of_n(verdicts, bench.gold, patient, cluster="case_id")["n_clusters"].iloc[0] == 60
+    verdicts, patient = bench.scored(bench.worth), bench.cases.assign(patient=(bench.item // 10).astype(str))
+    for cluster, n in (("patient", 6), ("case_id", 60)):
+        assert best_of_n(verdicts, bench.gold, patient, cluster=cluster)["n_clusters"].iloc[0] == n
 
 
 def test_many_subsets_are_drawn_by_the_seed() -> None:

@@ -9,20 +9,17 @@ from mrb_lib.stats.methods import mantel_haenszel
 from mrb_lib.stats.methods.mantel_haenszel import discriminations, levels
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.dif import CROSSED, NO_OTHERS, NO_SUBFIELDS, TOO_FEW, UNWEIGHTED
-from tests.stats.small_tables import cases_of, dif, gold_of, rows_of, verdicts_of
+from tests.stats.small_tables import judged, rows_of, table_of
 
 N, JUDGES = 300, 5
+dif = table_of("dif", every_dimension=1, by="organ")
 
 
-@pytest.fixture(scope="module")
-def world() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, np.ndarray]:
-    rng = np.random.default_rng(0)
-    ids = [f"c{i}" for i in range(N)]
-    right = rng.random((JUDGES, N)) < 1 / (1 + np.exp(-(np.linspace(-1, 1, JUDGES)[:, None] - rng.normal(size=N))))
-    verdicts = verdicts_of({(f"j{j}", "AB"): "".join(np.where(right[j], "A", "B")) for j in range(JUDGES)})
-    cases = pd.DataFrame({"case_id": ids, "organ": np.array(["eye", "lung", "heart"])[rng.integers(0, 3, N)]})
-    gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": "A"})
-    return verdicts, gold, cases, right
+RNG = np.random.default_rng(0)
+RIGHT = RNG.random((JUDGES, N)) < 1 / (1 + np.exp(-(np.linspace(-1, 1, JUDGES)[:, None] - RNG.normal(size=N))))
+ORGAN = np.array(["eye", "lung", "heart"])[RNG.integers(0, 3, N)]
+VERDICTS, GOLD, CASES = judged({f"j{j}": row for j, row in enumerate(RIGHT)}, organ=ORGAN)
+TWO_ORGANS = CASES.assign(organ=CASES["organ"].replace("heart", "lung"))
 
 
 def weighted(right: np.ndarray) -> np.ndarray:
@@ -32,15 +29,14 @@ def weighted(right: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("judge", [0, 2, 3])
-def test_mantel_haenszel_is_that_of_statsmodels(world, judge: int) -> None:
-    verdicts, gold, cases, right = world
-    found = dif(verdicts, gold, cases, by="organ").set_index(["judge", "subfield"]).loc[(f"j{judge}", "eye")]
+def test_mantel_haenszel_is_that_of_statsmodels(judge: int) -> None:
+    found = dif(VERDICTS, GOLD, CASES).set_index(["judge", "subfield"]).loc[(f"j{judge}", "eye")]
     assert found["n_matching"] == JUDGES
-    inside, total = (cases["organ"] == "eye").to_numpy(), weighted(right)
+    inside, total = (CASES["organ"] == "eye").to_numpy(), weighted(RIGHT)
     tables = []
     for level in np.unique(total):
         here = total == level
-        cells = [[(right[judge] == r)[here & (inside == i)].sum() for r in (True, False)] for i in (True, False)]
+        cells = [[(RIGHT[judge] == r)[here & (inside == i)].sum() for r in (True, False)] for i in (True, False)]
         if min(map(sum, cells)) > 0:
             tables.append(np.array(cells, dtype=float))
     other = StratifiedTable(tables)
@@ -52,104 +48,93 @@ def test_mantel_haenszel_is_that_of_statsmodels(world, judge: int) -> None:
     assert found["ets_delta"] == pytest.approx(2.35 * other.logodds_pooled, abs=1e-8)
 
 
-def test_the_columns_add_up(world) -> None:
-    verdicts, gold, cases, right = world
-    found = dif(verdicts, gold, cases, by="organ", correction="holm")
+def test_the_columns_add_up() -> None:
+    found = dif(VERDICTS, GOLD, CASES, correction="holm")
     assert len(found) == 3 * JUDGES
     np.testing.assert_allclose(found["p_adjusted"], adjust(found["p_value"].to_numpy(), "holm"))
     assert (found["family"] == 3 * JUDGES).all()
     for row in found.itertuples():
-        inside = (cases["organ"] == row.subfield).to_numpy()
-        value = right[int(row.judge[1:])]
+        inside = (CASES["organ"] == row.subfield).to_numpy()
+        value = RIGHT[int(row.judge[1:])]
         assert row.n_inside == inside.sum()
         assert row.accuracy_inside == pytest.approx(value[inside].mean())
         assert row.accuracy_outside == pytest.approx(value[~inside].mean())
     assert (found["n"] == N).all()
 
 
-def test_two_subfields_mirror_each_other(world) -> None:
-    verdicts, gold, cases, _ = world
-    two = cases.assign(organ=cases["organ"].replace("heart", "lung"))
-    found = dif(verdicts, gold, two, by="organ").pivot(index="judge", columns="subfield", values="ets_delta")
+def test_two_subfields_mirror_each_other() -> None:
+    found = dif(VERDICTS, GOLD, TWO_ORGANS).pivot(index="judge", columns="subfield", values="ets_delta")
     np.testing.assert_allclose(found["eye"], -found["lung"], atol=1e-9)
 
 
-def test_excluded_and_unassigned_cases_are_counted(world) -> None:
-    verdicts, gold, cases, _ = world
-    holes = cases.copy()
+def test_excluded_and_unassigned_cases_are_counted() -> None:
+    holes = CASES.copy()
     holes.loc[:9, "organ"] = None
-    found = dif(verdicts, gold.iloc[20:], holes, by="organ")
+    found = dif(VERDICTS, GOLD.iloc[20:], holes)
     assert (found["n_unassigned"] == 10).all()
     assert (found["n_excluded"] == 20).all()
     assert (found["n"] == N - 20).all()
 
 
-def test_one_judge_alone_and_no_subfields(world) -> None:
-    verdicts, gold, cases, _ = world
-    alone = dif(verdicts[verdicts["judge"] == "j0"], gold, cases, by="organ")
+def test_one_judge_alone_and_no_subfields() -> None:
+    alone = dif(VERDICTS[VERDICTS["judge"] == "j0"], GOLD, CASES)
     assert alone["reason"].str.startswith(NO_OTHERS).all()
     assert alone[["mh_odds_ratio", "excess"]].isna().all(axis=None)
-    none = dif(verdicts, gold, cases)
+    none = dif(VERDICTS, GOLD, CASES, by=None)
     assert none["reason"].tolist() == [NO_SUBFIELDS]
     assert none["subfield"].isna().all()
-    assert dif(verdicts.iloc[:0], gold, cases, by="organ").empty
+    assert dif(VERDICTS.iloc[:0], GOLD, CASES).empty
 
 
-def test_of_several_dimensions_the_main_one_is_compared(world) -> None:
-    verdicts, gold, cases, _ = world
-    both = [pd.concat([each, each.assign(dimension="accuracy")]) for each in (verdicts, gold)]
-    found = rows_of("dif", cases, *both, by="organ")
+def test_of_several_dimensions_the_main_one_is_compared() -> None:
+    both = [pd.concat([each, each.assign(dimension="accuracy")]) for each in (VERDICTS, GOLD)]
+    found = rows_of("dif", CASES, *both, by="organ")
     assert set(found["dimension"]) == {"overall"}
-    assert set(dif(*both, cases, by="organ")["dimension"]) == {"overall", "accuracy"}
+    assert set(dif(*both, CASES)["dimension"]) == {"overall", "accuracy"}
 
 
-def test_clusters_that_cross_and_one_that_dominates_have_no_test(world) -> None:
-    verdicts, gold, cases, _ = world
+def test_clusters_that_cross_and_one_that_dominates_have_no_test() -> None:
     rng = np.random.default_rng(5)
-    two = cases.assign(question=rng.integers(0, 20, N).astype(str), item=rng.integers(0, 20, N).astype(str))
-    found = dif(verdicts, gold, two.assign(images=[[f"{i}.png"] for i in rng.integers(0, 20, N)]), by="organ")
+    two = CASES.assign(question=rng.integers(0, 20, N).astype(str), item=rng.integers(0, 20, N).astype(str))
+    found = dif(VERDICTS, GOLD, two.assign(images=[[f"{i}.png"] for i in rng.integers(0, 20, N)]))
     assert found[["low", "p_value", "ets_class"]].isna().all(axis=None)
     assert found["reason"].str.contains(CROSSED).all()
-    large = cases.assign(cluster=np.where(np.arange(N) < 0.8 * N, "one", cases["case_id"]))
-    found = dif(verdicts, gold, large, by="organ", cluster="cluster")
+    large = CASES.assign(cluster=np.where(np.arange(N) < 0.8 * N, "one", CASES["case_id"]))
+    found = dif(VERDICTS, GOLD, large, cluster="cluster")
     assert found[["low", "p_value", "ets_class"]].isna().all(axis=None)
     assert found["mh_odds_ratio"].notna().all()
     assert found["reason"].str.contains("three quarters").all()
 
 
-def test_two_subfields_count_once_in_their_family(world) -> None:
-    verdicts, gold, cases, _ = world
-    two = cases.assign(organ=cases["organ"].replace("heart", "lung"))
-    found = dif(verdicts, gold, two, by="organ", correction="holm")
+def test_two_subfields_count_once_in_their_family() -> None:
+    found = dif(VERDICTS, GOLD, TWO_ORGANS, correction="holm")
     assert (found["family"] == JUDGES).all()
     eye, lung = (found[found["subfield"] == name].set_index("judge")["p_adjusted"] for name in ("eye", "lung"))
     np.testing.assert_allclose(eye, lung)
     np.testing.assert_allclose(eye, adjust(found[found["subfield"] == "eye"]["p_value"].to_numpy(), "holm"))
 
 
-def test_a_cluster_of_one_case_each_is_nearly_the_same_and_copies_add_no_certainty(world) -> None:
+def test_a_cluster_of_one_case_each_is_nearly_the_same_and_copies_add_no_certainty() -> None:
     """Every case twice in a cluster of two: the standard error stays, where independence would shrink it by 1.41."""
-    verdicts, gold, cases, _ = world
-    plain = dif(verdicts, gold, cases, by="organ")
+    plain = dif(VERDICTS, GOLD, CASES)
     ids = {f"c{i}": f"again{i}" for i in range(N)}
-    again = [frame.assign(case_id=frame["case_id"].map(ids)) for frame in (verdicts, gold, cases)]
-    both = [pd.concat([one, two], ignore_index=True) for one, two in zip((verdicts, gold, cases), again, strict=True)]
+    again = [frame.assign(case_id=frame["case_id"].map(ids)) for frame in (VERDICTS, GOLD, CASES)]
+    both = [pd.concat([one, two], ignore_index=True) for one, two in zip((VERDICTS, GOLD, CASES), again, strict=True)]
     both[2]["cluster"] = [*range(N), *range(N)]
-    twice = dif(*both, by="organ")
+    twice = dif(*both)
     assert (twice["n_clusters"] == N).all()
     np.testing.assert_allclose(twice["mh_odds_ratio"], plain["mh_odds_ratio"], rtol=1e-9)
     width = [np.log(frame["high"] / frame["low"]) for frame in (plain, twice)]
     np.testing.assert_allclose(width[1], width[0], rtol=0.12)
 
 
-def test_a_subfield_in_few_clusters_has_no_test(world) -> None:
-    verdicts, gold, cases, _ = world
-    one_source = cases.assign(cluster=np.where(cases["organ"] == "eye", "a", cases["case_id"]))
-    found = dif(verdicts, gold, one_source, by="organ")
+def test_a_subfield_in_few_clusters_has_no_test() -> None:
+    one_source = CASES.assign(cluster=np.where(CASES["organ"] == "eye", "a", CASES["case_id"]))
+    found = dif(VERDICTS, GOLD, one_source)
     eye = found[found["subfield"] == "eye"]
     assert eye[["low", "p_value", "ets_class"]].isna().all(axis=None)
     assert eye["reason"].str.contains(TOO_FEW).all()
-    alone = dif(verdicts, gold, cases.assign(cluster="one"), by="organ")
+    alone = dif(VERDICTS, GOLD, CASES.assign(cluster="one"))
     assert alone["p_value"].isna().all()
     assert alone["mh_odds_ratio"].notna().all()
     assert found.loc[found["subfield"] == "lung", "p_value"].notna().all()
@@ -162,9 +147,8 @@ def test_a_variance_that_few_clusters_make_negative_gives_no_interval_and_no_tes
         rng = np.random.default_rng(seed)
         easy = 1 / (1 + np.exp(-(0.5 + rng.normal(size=60))))
         right = rng.random((4, 60)) < easy
-        said = {(f"j{i}", "AB"): "".join("AB"[1 - value] for value in row) for i, row in enumerate(right.astype(int))}
-        cases = cases_of(60, organ=rng.choice(["eye", "lung", "heart"], 60), cluster=rng.integers(0, 12, 60))
-        tables.append(dif(verdicts_of(said), gold_of("A" * 60), cases, by="organ"))
+        columns = {"organ": rng.choice(["eye", "lung", "heart"], 60), "cluster": rng.integers(0, 12, 60)}
+        tables.append(dif(*judged({f"j{i}": row for i, row in enumerate(right)}, **columns)))
     found = pd.concat(tables)
     assert (found["low"] < found["high"])[found["low"].notna()].all()
     assert found["ets_class"].isna().equals(found["p_value"].isna())
@@ -174,10 +158,9 @@ def test_a_variance_that_few_clusters_make_negative_gives_no_interval_and_no_tes
     assert unknown[["mh_odds_ratio", "ets_delta"]].notna().all(axis=None)
 
 
-def test_two_judges_are_matched_by_their_number_and_the_rows_say_so(world) -> None:
-    verdicts, gold, cases, _ = world
+def test_two_judges_are_matched_by_their_number_and_the_rows_say_so() -> None:
     for judges, alike in ((["j0", "j1"], True), (["j0", "j1", "j2", "j3"], False)):
-        found = dif(verdicts[verdicts["judge"].isin(judges)], gold, cases, by="organ")
+        found = dif(VERDICTS[VERDICTS["judge"].isin(judges)], GOLD, CASES)
         assert found["reason"].fillna("").str.contains(UNWEIGHTED, regex=False).eq(alike).all()
 
 

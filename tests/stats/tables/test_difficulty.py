@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from mrb_lib.stats.methods.rasch import fit, item_rest_correlation, worth, wrong_gold
 from mrb_lib.stats.tables.difficulty import NO_OTHER, NOT_CONVERGED
 from tests.stats.rasch_trials import by_kind, plain
-from tests.stats.small_tables import cases_of, difficulty, gold_of, verdicts_of
+from tests.stats.small_tables import Tables, difficulty, judged, part_of
 
 N = 200
 
@@ -20,17 +20,16 @@ def simulated(judges: int = 6) -> np.ndarray:
     return rng.random((judges, N)) < 1 / (1 + np.exp(-eta))
 
 
-def tables(right: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def tables(right: np.ndarray) -> Tables:
     """Verdicts of shape (judges, cases) in one order, or (judges, 2, cases) in both: then every other label is B."""
-    both = right[:, None] if right.ndim == 2 else right
-    is_a = (np.arange(right.shape[-1]) % 2 == 0) | (right.ndim == 2)
-    label, other = np.where(is_a, "A", "B"), np.where(is_a, "B", "A")
-    said = {
-        (f"j{j}", order): "".join(np.where(row, label, other))
-        for j, rows in enumerate(both)
-        for order, row in zip(("AB", "BA"), rows, strict=False)
-    }
-    return verdicts_of(said), gold_of("".join(label)), cases_of(right.shape[-1])
+    gold = "A" * N if right.ndim == 2 else "AB" * (right.shape[-1] // 2)
+    return judged({f"j{j}": rows for j, rows in enumerate(right)}, gold)
+
+
+def cases_and_judges(*made: pd.DataFrame, **options: object) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows of cases, by their ids, and those of judges."""
+    rows = difficulty(*made, **options)
+    return part_of(rows, "case").set_index("case_id"), part_of(rows, "judge")
 
 
 def test_the_rasch_model_is_the_random_intercept_model() -> None:
@@ -91,35 +90,18 @@ def test_what_a_verdict_of_two_orders_is_worth() -> None:
     np.testing.assert_allclose(found, [0.5, 1, 1, 1], atol=0.02)
 
 
-def test_judges_that_take_the_first_shown_change_nothing_for_the_others() -> None:
-    """Half of six judges are such; taken for right half of the time on every case they once erased all difficulty."""
-    rng = np.random.default_rng(4)
-    eta = np.linspace(-0.5, 1, 3)[:, None, None] - 1.2 * rng.normal(size=600)
-    honest = rng.random((3, 2, 600)) < 1 / (1 + np.exp(-eta))
-    first = np.stack([np.arange(600) % 2 == 0, np.arange(600) % 2 == 1])
-    alone = difficulty(*tables(honest)).query("part == 'case'").set_index("case_id").sort_index()
-    frame = difficulty(*tables(np.concatenate([honest, np.stack([first] * 3)])))
-    joined = frame.query("part == 'case'").set_index("case_id").sort_index()
-    shift = joined["difficulty"] - alone["difficulty"]
-    assert shift.std() < 0.05 * alone["difficulty"].std()
-    np.testing.assert_allclose(joined["se"], alone["se"], rtol=0.05)
-    doubted = alone["suspicion"].notna()
-    np.testing.assert_allclose(joined.loc[doubted, "suspicion"], alone.loc[doubted, "suspicion"], atol=0.02)
-
-
 @pytest.mark.parametrize("policy", ["official", "strict", "net", "answered"])
 def test_every_policy_has_a_scale(policy: str) -> None:
     rng = np.random.default_rng(5)
     eta = np.linspace(-0.5, 1, 5)[:, None, None] - rng.normal(size=N)
-    frame = difficulty(*tables(rng.random((5, 2, N)) < 1 / (1 + np.exp(-eta))), policy=policy)
-    assert frame.query("part == 'case'")["difficulty"].notna().all()
-    assert frame.query("part == 'judge'")["ability"].notna().all()
+    cases, judges = cases_and_judges(*tables(rng.random((5, 2, N)) < 1 / (1 + np.exp(-eta))), policy=policy)
+    assert cases["difficulty"].notna().all()
+    assert judges["ability"].notna().all()
 
 
 def test_a_fit_that_fails_says_so_and_shows_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = simulated()
     monkeypatch.setattr("mrb_lib.stats.methods.rasch._STEPS", 1)
-    frame = difficulty(*tables(right))
+    frame = difficulty(*tables(simulated()))
     assert frame[["difficulty", "suspicion", "ability", "discrimination"]].isna().all(axis=None)
     assert frame["reason"].str.startswith(NOT_CONVERGED).all()
 
@@ -128,30 +110,24 @@ def test_rows_ranks_and_alternatives() -> None:
     right = simulated()
     right[:, 3] = False
     right[:, 4] = True
-    frame = difficulty(*tables(right))
-    cases, judges = frame[frame["part"] == "case"], frame[frame["part"] == "judge"]
-    assert (len(cases), len(judges)) == (N, 6)
-    assert cases["suspicion"].dropna().is_monotonic_decreasing
-    known = cases[cases["suspicion"].notna()]
+    by_id, judges = cases_and_judges(*tables(right))
+    assert (len(by_id), len(judges)) == (N, 6)
+    known = by_id[by_id["suspicion"].notna()]
+    assert known["suspicion"].is_monotonic_decreasing
     assert known["rank"].tolist() == list(range(1, len(known) + 1))
-    by_id = cases.set_index("case_id")
-    assert by_id.loc["c3", "alternative"] == "B"
-    assert by_id.loc["c3", "alternative_share"] == 1
+    assert by_id.loc["c3", ["alternative", "alternative_share"]].tolist() == ["B", 1]
     assert by_id.loc["c3", "suspicion"] > 0.05
     assert by_id.loc["c4", ["alternative", "suspicion", "rank"]].isna().all()
     assert by_id.loc["c4", "reason"] == NO_OTHER
-    assert by_id.loc["c4", "difficulty"] == cases["difficulty"].min()
+    assert by_id.loc["c4", "difficulty"] == by_id["difficulty"].min()
     np.testing.assert_allclose(judges["accuracy"], right.mean(axis=1))
     assert judges["ability"].sum() == pytest.approx(0, abs=1e-9)
-    assert (judges["ability_low"] < judges["ability"]).all()
-    assert (cases["low"] < cases["difficulty"]).all()
-    assert (cases["difficulty"] < cases["high"]).all()
 
 
 def test_a_judge_that_is_always_right_is_able_and_finite() -> None:
     right = simulated()
     right[5] = True
-    judges = difficulty(*tables(right)).query("part == 'judge'")
+    _, judges = cases_and_judges(*tables(right))
     assert judges["ability"].is_monotonic_increasing
     assert np.isfinite(judges[["ability", "se"]]).all(axis=None)
     assert judges["se"].iloc[5] > 2 * judges["se"].iloc[4]
@@ -160,18 +136,15 @@ def test_a_judge_that_is_always_right_is_able_and_finite() -> None:
 def test_missing_verdicts_widen_the_interval_of_a_case() -> None:
     verdicts, gold, cases = tables(simulated())
     fewer = verdicts[(verdicts["case_id"] != "c0") | (verdicts["judge"] == "j0")]
-    full, less = (difficulty(v, gold, cases).query("part == 'case'").set_index("case_id") for v in (verdicts, fewer))
-    assert less.loc["c0", "n"] == 1
-    assert less.loc["c0", "n_excluded"] == 5
-    assert less.loc["c0", "se"] > 1.1 * full.loc["c0", "se"]
+    full, less = (cases_and_judges(each, gold, cases)[0].loc["c0"] for each in (verdicts, fewer))
+    assert less[["n", "n_excluded"]].tolist() == [1, 5]
+    assert less["se"] > 1.1 * full["se"]
 
 
 def test_votes_of_annotators_are_carried_along() -> None:
     verdicts, gold, cases = tables(simulated())
-    counted = gold.assign(votes_a=2, votes_b=1, votes_tie=0, n_annotators=3)
-    found = difficulty(verdicts, counted, cases).query("part == 'case'")
-    assert (found["gold_votes"] == 2).all()
-    assert (found["n_annotators"] == 3).all()
+    found, _ = cases_and_judges(verdicts, gold.assign(votes_a=2, votes_b=1, votes_tie=0, n_annotators=3), cases)
+    assert (found[["gold_votes", "n_annotators"]] == [2, 3]).all(axis=None)
 
 
 def test_the_item_rest_correlation_is_that_of_numpy() -> None:

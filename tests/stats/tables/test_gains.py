@@ -1,5 +1,7 @@
 """Gains over a base: those of the table `significance`, on cases that nobody was trained on."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,16 @@ from mrb_lib.stats.tables.gains import NO_RECORD, NO_WORDS
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.training import training_cases
-from tests.stats.small_tables import cases_of, gains, gold_of, groups_of, random_verdicts, significance, with_first
+from tests.stats.small_tables import (
+    cases_of,
+    gains,
+    gold_of,
+    groups_of,
+    part_of,
+    random_verdicts,
+    significance,
+    with_first,
+)
 from tests.training_records import record_of
 
 N = 90
@@ -32,6 +43,10 @@ BENCHMARK = Benchmark(
 )
 
 
+def made(**options: Any) -> pd.DataFrame:
+    return gains(VERDICTS, GOLD, CASES, **{"groups": GROUPS, "resamples": 0, **options})
+
+
 def trained(*cases: str, judge: str = TUNED) -> pd.DataFrame:
     provenance = {"training": record_of(BENCHMARK, cases)}
     return training_cases([Manifest("r", judge, provenance=provenance)], BENCHMARK)
@@ -41,15 +56,15 @@ def trained(*cases: str, judge: str = TUNED) -> pd.DataFrame:
 @pytest.mark.parametrize("cluster", [None, "patient"])
 def test_a_gain_is_the_pair_of_the_table_significance(policy: str, cluster: str | None) -> None:
     options = {"policy": policy, "cluster": cluster, "by": "organ", "margin": 0.1, "resamples": 200, "seed": 5}
-    rows = gains(VERDICTS, GOLD, CASES, GROUPS, **options)  # type: ignore[arg-type]  # one dictionary for both
+    rows = made(**options)
     assert set(zip(rows["base"], rows["tuned"], strict=True)) == {(BASE, TUNED), (BASE, LAST)}
     for tuned in (TUNED, LAST):
         kept = VERDICTS[VERDICTS["judge"].isin([BASE, tuned])]
         renamed = kept.assign(judge=kept["judge"].map({tuned: "a", BASE: "b"}))
-        pairs = significance(renamed, GOLD, CASES, **options)  # type: ignore[arg-type]  # likewise
+        pairs = part_of(significance(renamed, GOLD, CASES, **options), "pair")
         pairs, mine = (
             frame.assign(place=frame["subfield"].fillna("all")).set_index("place")
-            for frame in (with_first(pairs[pairs["part"] == "pair"], "a"), rows[rows["tuned"] == tuned])
+            for frame in (with_first(pairs, "a"), rows[rows["tuned"] == tuned])
         )
         assert len(mine) == 4
         for theirs, ours in SAME.items():
@@ -59,66 +74,42 @@ def test_a_gain_is_the_pair_of_the_table_significance(policy: str, cluster: str 
         assert (mine["accuracy_tuned"] - mine["accuracy_base"]).to_numpy() == pytest.approx(mine["gain"].to_numpy())
 
 
-def test_cases_that_were_trained_on_are_left_out_of_both_and_counted() -> None:
-    seen = [f"c{i}" for i in range(30)]
-    rows = gains(VERDICTS, GOLD, CASES, GROUPS, training=trained(*seen), resamples=100, policy="official")
-    left = ~CASES["case_id"].isin(seen)
-    fewer = gains(
-        VERDICTS[~VERDICTS["case_id"].isin(seen)], GOLD[~GOLD["case_id"].isin(seen)],
-        CASES[left].reset_index(drop=True), GROUPS, pairs=[(BASE, TUNED)], policy="official", resamples=100,
-    ).iloc[0]  # fmt: skip
-    whole = gains(VERDICTS, GOLD, CASES, GROUPS, pairs=[(BASE, TUNED)], policy="official", resamples=100).iloc[0]
-    row = rows[rows["tuned"] == TUNED].iloc[0]
-    assert row["n_seen"] == whole["n"] - fewer["n"] > 0
-    assert row["n"] == fewer["n"]
-    for name in ("gain", "accuracy_base", "accuracy_tuned", "p_value"):
-        assert row[name] == pytest.approx(fewer[name])
-    assert row["n_excluded"] == N - row["n"]
-    assert pd.isna(row["reason"])
-
-
 def test_without_a_record_of_the_training_what_was_seen_is_null_with_a_reason_and_never_none() -> None:
-    rows = gains(VERDICTS, GOLD, CASES, GROUPS, training=trained("c1"), resamples=0).set_index("tuned")
+    rows = made(training=trained("c1")).set_index("tuned")
     assert rows["n_seen"][TUNED] == 1
     assert pd.isna(rows["n_seen"][LAST])
     assert NO_RECORD in rows["reason"][LAST]
-    nothing = gains(VERDICTS, GOLD, CASES, GROUPS, training=trained(), resamples=100).set_index("tuned")
+    nothing = made(training=trained(), resamples=100).set_index("tuned")
     assert nothing["n_seen"][TUNED] == 0
     assert nothing["reason"][TUNED] == NO_WORDS
-    assert pd.isna(gains(VERDICTS, GOLD, CASES, GROUPS, resamples=0)["n_seen"]).all()
+    assert pd.isna(made()["n_seen"]).all()
 
 
-def test_what_the_base_was_trained_on_is_left_out_as_well() -> None:
+def test_what_either_judge_was_trained_on_is_left_out_of_both_and_counted() -> None:
     mine, its = [f"c{i}" for i in range(10)], [f"c{i}" for i in range(8, 20)]
     known = pd.concat([trained(*mine), trained(*its, judge=BASE)])
-    both, of_all = (
-        gains(VERDICTS, GOLD, CASES, GROUPS, training=record, pairs=[(BASE, TUNED)], resamples=0).iloc[0]
-        for record in (known, trained(*{*mine, *its}))
+    whole, both, of_all = (
+        made(training=record, pairs=[(BASE, TUNED)]).iloc[0] for record in (None, known, trained(*{*mine, *its}))
     )
-    assert (both["n"], both["n_seen"]) == (of_all["n"], of_all["n_seen"])
-    assert both["gain"] == of_all["gain"]
+    assert both[["n", "n_seen", "gain"]].tolist() == of_all[["n", "n_seen", "gain"]].tolist()
+    assert both["n_seen"] == whole["n"] - both["n"] > 0
+    assert both["n_excluded"] == N - both["n"]
 
 
 def test_a_base_is_asked_by_the_engine_that_asks_the_tuned_judge_where_there_is_one() -> None:
     names = {JUDGES[0]: "base", JUDGES[1]: "base+generative", JUDGES[2]: "tuned+generative", JUDGES[3]: "tuned"}
     verdicts = VERDICTS.assign(judge=VERDICTS["judge"].map(names))
-    rows = [
-        (n, "open", n.split("+")[0], n.split("+")[0], "base" if n.startswith("tuned") else None) for n in names.values()
-    ]
-    stated = pd.DataFrame(rows, columns=["judge", "group", "model", "entry", "base"])
-    made = gains(verdicts, GOLD, CASES, stated, resamples=0)
-    assert set(zip(made["base"], made["tuned"], strict=True)) == {
-        ("base", "tuned"),
-        ("base+generative", "tuned+generative"),
-    }
-    made = gains(verdicts[verdicts["judge"] != "base+generative"], GOLD, CASES, stated, resamples=0)
-    assert set(zip(made["base"], made["tuned"], strict=True)) == {("base", "tuned"), ("base", "tuned+generative")}
+    stated = groups_of(dict.fromkeys(names.values(), "open"), dict.fromkeys(["tuned", "tuned+generative"], "base"))
+    stated["model"] = stated["entry"] = stated["judge"].str.split("+").str[0]
+    for kept, base in ((verdicts, "base+generative"), (verdicts[verdicts["judge"] != "base+generative"], "base")):
+        rows = gains(kept, GOLD, CASES, groups=stated, resamples=0)
+        assert set(zip(rows["base"], rows["tuned"], strict=True)) == {("base", "tuned"), (base, "tuned+generative")}
 
 
 def test_without_a_pair_there_is_no_row() -> None:
-    made = gains(VERDICTS, GOLD, CASES, groups_of(dict.fromkeys(JUDGES, "open")))
-    assert made.empty
-    assert made["n_seen"].dtype == "Int64"
+    rows = made(groups=groups_of(dict.fromkeys(JUDGES, "open")))
+    assert rows.empty
+    assert rows["n_seen"].dtype == "Int64"
 
 
 @pytest.mark.parametrize(
@@ -127,7 +118,7 @@ def test_without_a_pair_there_is_no_row() -> None:
 )
 def test_a_pair_that_cannot_be_is_refused_in_one_line(pair: tuple[str, str], said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
-        gains(VERDICTS, GOLD, CASES, GROUPS, pairs=[pair])
+        made(pairs=[pair])
     assert "\n" not in str(caught.value)
 
 

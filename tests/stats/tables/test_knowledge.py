@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,71 +14,42 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.build.construct.tables import write_work_table
 from mrb_lib.build.construct.work import create_work
 from mrb_lib.cli.main import main
-from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES, unread
-from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tables.models import NO_CASES, NO_ITEM, NO_MODEL, NO_SPREAD, knowledge_rows
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.validation import conform
-from mrb_lib.verdicts.manifest import Manifest, write_manifest
-from mrb_lib.verdicts.store import append_part
-from tests.stats.small_tables import rows_of
+from mrb_lib.verdicts.store import save_imported
+from tests.simulation.panels import panel_of
+from tests.stats.small_tables import analysis_of, cases_of, gold_of, judged, rows_of, table_of, tables_of
 
 GROUPS = pd.DataFrame({"judge": ["small+packed", "other"], "model": ["small", "other"]})
+knowledge = table_of("models", part="knowledge", groups=GROUPS, resamples=0)
 
 
-def drawn(
-    n_items: int, effect: float, seed: int, per_item: int = 2
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Cases of items, gold, verdicts of a judge that is right more often where its model is, and the marks.
+def drawn(n_items: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Verdicts of a judge that is right more often where its model is, gold, two cases of each item, and the marks.
 
     The cases of an item share how hard it is, so that they are not independent.
     """
     rng = np.random.default_rng(seed)
-    right = rng.random(n_items) < 0.5
-    p = np.clip(0.55 + effect * right + rng.choice([-0.3, 0.3], n_items), 0, 1)
-    item = np.repeat(np.arange(n_items), per_item)
-    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(len(item))], "item": [f"i{i}" for i in item]})
-    gold = cases[["case_id"]].assign(dimension="overall", choice=rng.choice(["A", "B"], len(item)))
-    is_right = rng.random(len(item)) < p[item]
-    choice = np.where(is_right, gold["choice"], gold["choice"].map({"A": "B", "B": "A"}))
-    keys = {"judge": "small+packed", "order": "AB", "repeat": 0, "probe": "none", "dimension": "overall"}
-    verdicts = cases[["case_id"]].assign(choice=choice, status="ok", **keys)
-    marks = pd.DataFrame(
-        {"item_id": [f"i{i}" for i in range(n_items)], "model": "small", "correct": right.astype(float)}
-    )
-    return cases, gold, verdicts, marks
-
-
-def knowledge(
-    verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, groups: pd.DataFrame, *, marks: pd.DataFrame,
-    cluster: str | None = None, training: pd.DataFrame | None = None, resamples: int = 0,
-) -> pd.DataFrame:  # fmt: skip
-    """The rows of the part alone."""
-    options = {"groups": groups, "marks": marks, "cluster": cluster, "training": training, "resamples": resamples}
-    rows = rows_of("models", cases, verdicts, gold, **options)
-    return rows[rows["part"] == "knowledge"].reset_index(drop=True)
-
-
-def one_row(n_items: int = 60, effect: float = 0.3, seed: int = 0, **options: object) -> pd.Series:
-    cases, gold, verdicts, marks = drawn(n_items, effect, seed)
-    frame = knowledge(verdicts, gold, cases, GROUPS, marks=marks, cluster="item", **{"resamples": 200, **options})
-    [row] = [frame.iloc[i] for i in range(len(frame))]
-    return row
+    right, item = rng.random(n_items) < 0.5, np.repeat(np.arange(n_items), 2)
+    p = np.clip(0.55 + 0.3 * right + rng.choice([-0.3, 0.3], n_items), 0, 1)
+    is_right, gold = rng.random(2 * n_items) < p[item], rng.choice(["A", "B"], 2 * n_items)
+    tables = judged({"small+packed": is_right}, "".join(gold), item=[f"i{i}" for i in item])
+    marks = pd.DataFrame({"item_id": [f"i{i}" for i in range(n_items)], "model": "small", "correct": right * 1.0})
+    return *tables, marks
 
 
 def test_the_numbers_are_those_of_plain_arithmetic() -> None:
-    cases, gold, verdicts, marks = drawn(60, 0.3, 0)
-    row = one_row()
+    verdicts, gold, cases, marks = drawn(60, 0)
+    row = knowledge(verdicts, gold, cases, marks=marks, cluster="item", resamples=200).iloc[0]
     table = cases.merge(gold, on="case_id").merge(verdicts[["case_id", "choice"]], on="case_id", suffixes=("_gold", ""))
     table = table.merge(marks, left_on="item", right_on="item_id")
     table["y"] = (table["choice"] == table["choice_gold"]).astype(float)
     means = table.groupby("correct")["y"].mean()
     assert row["answered_by"] == "small"
-    assert row["accuracy_right"] == pytest.approx(means[1.0])
-    assert row["accuracy_wrong"] == pytest.approx(means[0.0])
-    assert row["difference"] == pytest.approx(means[1.0] - means[0.0])
-    assert (row["n_right"], row["n_wrong"]) == (int((table["correct"] == 1).sum()), int((table["correct"] == 0).sum()))
+    expected = [means[1.0], means[0.0], means[1.0] - means[0.0]]
+    assert row[["accuracy_right", "accuracy_wrong", "difference"]].tolist() == pytest.approx(expected)
+    assert row[["n_right", "n_wrong"]].tolist() == [(table["correct"] == 1).sum(), (table["correct"] == 0).sum()]
     variance = 0.0
     for _, side in table.groupby("correct"):
         by_item = (side["y"] - side["y"].mean()).groupby(side["item"]).sum()
@@ -87,21 +57,16 @@ def test_the_numbers_are_those_of_plain_arithmetic() -> None:
         variance += m / (m - 1) * (by_item**2).sum() / len(side) ** 2
     reach = stats.t.ppf(0.975, row["df"])
     assert (row["difference_high"] - row["difference_low"]) / (2 * reach) == pytest.approx(np.sqrt(variance), rel=1e-3)
-    assert row["accuracy_right_low"] < row["accuracy_right"] < row["accuracy_right_high"]
 
 
 def compared(value: np.ndarray, right: np.ndarray, item: np.ndarray) -> pd.DataFrame:
     """The rows of judges that are right on cases where `value` (judges, cases) is 1 and whose model is right alike."""
-    n = value.shape[1]
-    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(n)], "item": [f"i{i}" for i in item]})
-    gold = cases[["case_id"]].assign(dimension="overall", choice="A")
-    names = [f"j{i:03d}" for i in range(len(value))]
-    choice = np.where(value > 0, 0, 1).astype(np.int8)[:, None, :, None, None]
-    panel = Panel(names, ["overall"], [0], choice, None, pd.DataFrame(columns=["dimension"]))
+    cases = cases_of(value.shape[1], item=[f"i{i}" for i in item])
+    panel = panel_of(np.where(value > 0, 0, 1)[:, None], judges=[f"j{i:03d}" for i in range(len(value))])
     marks = pd.DataFrame({"item_id": cases["item"], "model": "m", "correct": right * 1.0})
-    groups = pd.DataFrame({"judge": names, "model": "m"})
-    analysis = Analysis.from_frames(cases, gold=gold, groups=groups, marks=marks, cluster="item", resamples=0)
-    analysis = replace(analysis, probes={"none": panel}, dimensions=["overall"])
+    groups = pd.DataFrame({"judge": panel.judges, "model": "m"})
+    gold = gold_of("A" * len(cases), panel.dimensions[0])
+    analysis = analysis_of(cases, panel, gold, groups=groups, marks=marks, cluster="item", resamples=0)
     return knowledge_rows(analysis, marks)
 
 
@@ -142,25 +107,23 @@ def test_three_items_on_a_side_seldom_show_a_difference_that_is_not_there(per_it
 
 
 def test_an_item_that_is_answered_right_and_wrong_counts_by_the_majority() -> None:
-    cases, gold, verdicts, marks = drawn(20, 0.3, 1)
+    *tables, marks = drawn(20, 1)
     others = marks.assign(correct=1 - marks["correct"])
-    same = knowledge(verdicts, gold, cases, GROUPS, marks=pd.concat([marks, marks, others]), resamples=0)
-    plain = knowledge(verdicts, gold, cases, GROUPS, marks=marks, resamples=0)
+    plain, same, halves = (
+        knowledge(*tables, marks=pd.concat(each)) for each in ([marks], [marks, marks, others], [marks, others])
+    )
     pd.testing.assert_frame_equal(same, plain)
-    halves = knowledge(verdicts, gold, cases, GROUPS, marks=pd.concat([marks, others]), resamples=0)
-    assert (halves["n"].iloc[0], halves["n_excluded"].iloc[0]) == (0, 40)
-    assert halves["reason"].iloc[0] == NO_CASES
+    assert halves.iloc[0][["n", "n_excluded", "reason"]].tolist() == [0, 40, NO_CASES]
     assert halves["difference"].isna().all()
 
 
 def test_what_is_not_known_is_null_with_a_reason() -> None:
-    cases, gold, verdicts, marks = drawn(20, 0.3, 2)
+    verdicts, gold, cases, marks = drawn(20, 2)
 
     def reason(marks: pd.DataFrame, cases: pd.DataFrame = cases) -> str:
-        frame = knowledge(verdicts, gold, cases, GROUPS, marks=marks, resamples=0)
-        assert len(frame) == 1, "a judge is a row, whatever is known of it"
-        assert frame["p_value"].isna().all()
-        return str(frame["reason"].iloc[0])
+        [row] = knowledge(verdicts, gold, cases, marks=marks).to_dict("records")
+        assert np.isnan(row["p_value"])
+        return row["reason"]
 
     assert reason(marks.assign(model="stranger")) == NO_MODEL
     assert reason(marks.assign(correct=np.nan)) == NO_CASES
@@ -171,28 +134,24 @@ def test_what_is_not_known_is_null_with_a_reason() -> None:
 
 
 def test_a_judge_is_known_by_its_model_whatever_its_engine_and_run() -> None:
-    cases, gold, verdicts, marks = drawn(20, 0.3, 3)
-    nobody = GROUPS.head(0)
+    verdicts, gold, cases, marks = drawn(20, 3)
     for name in ("small", "small+packed", "small@run-1", "small+packed@run-1"):
-        frame = knowledge(verdicts.assign(judge=name), gold, cases, nobody, marks=marks, resamples=0)
-        assert frame["answered_by"].tolist() == ["small"]
+        rows = knowledge(verdicts.assign(judge=name), gold, cases, groups=GROUPS.head(0), marks=marks)
+        assert rows["answered_by"].tolist() == ["small"]
     both = pd.concat([verdicts, verdicts.assign(judge="other")])
-    frame = knowledge(both, gold, cases, GROUPS, marks=marks, resamples=0)
-    assert frame.set_index("judge")["reason"]["other"] == NO_MODEL
-    assert frame.set_index("judge")["n"].to_dict() == {"small+packed": 40, "other": 0}
+    rows = knowledge(both, gold, cases, marks=marks).set_index("judge")
+    assert rows["reason"]["other"] == NO_MODEL
+    assert rows["n"].to_dict() == {"small+packed": 40, "other": 0}
 
 
 def test_the_command_reads_the_marks_of_a_work_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cases, gold, verdicts, marks = drawn(30, 0.3, 4)
-    table = cases.assign(question=cases["item"], response_a="a", response_b="b")
+    verdicts, gold, cases, marks = drawn(30, 4)
     meta = BenchmarkMeta("knows", "general", ("overall",))
-    save(Benchmark(meta, table, gold.assign(annotator="r")), tmp_path / "bench")
-    run = tmp_path / "runs" / "one"
-    run.mkdir(parents=True)
-    write_manifest(run, Manifest("one", "small+packed"))
-    append_part(run, conform(verdicts, "verdicts", "test"))
+    save(Benchmark(meta, cases.assign(question=cases["item"]), gold.assign(annotator="r")), tmp_path / "bench")
+    said = verdicts.assign(status="ok")
+    save_imported(said, tmp_path / "runs", benchmark="knows", kind="general", source="s")
     create_work(tmp_path / "work", "knows", "general")
     command = ["mrb", "analyze", str(tmp_path / "bench"), str(tmp_path / "runs"), "--table", "models", "--json"]
     command += ["--work", str(tmp_path / "work")]
@@ -202,9 +161,7 @@ def test_the_command_reads_the_marks_of_a_work_folder(
     assert called(command, monkeypatch) == 0
     [row] = [row for row in json.loads(capsys.readouterr().out)["rows"] if row["part"] == "knowledge"]
     assert row["n"] == 60
-    assert row["difference"] == pytest.approx(
-        knowledge(verdicts, gold, cases, GROUPS, marks=marks)["difference"].iloc[0]
-    )
+    assert row["difference"] == pytest.approx(knowledge(verdicts, gold, cases, marks=marks)["difference"].iloc[0])
     assert called(command[:-2], monkeypatch) == 0
     plain = json.loads(capsys.readouterr().out)
     assert "knowledge" not in {row["part"] for row in plain["rows"]}
@@ -214,18 +171,13 @@ def test_the_command_reads_the_marks_of_a_work_folder(
 
 def test_cases_that_are_unscored_or_trained_on_are_counted_apart() -> None:
     """Items i0 right, i1 wrong, i2 unmarked, i3 half, of four cases each."""
-    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(16)], "item": [f"i{i // 4}" for i in range(16)]})
-    gold = cases[["case_id"]].assign(dimension="overall", choice="A")
-    gold.loc[gold["case_id"].isin(["c0", "c8"]), "choice"] = None
-    gold.loc[gold["case_id"].isin(["c3", "c9"]), "choice"] = "tie"
-    keys = {"judge": "small", "order": "AB", "repeat": 0, "probe": "none", "dimension": "overall"}
-    verdicts = cases[["case_id"]].assign(choice="A", **keys)
-    verdicts = verdicts[~verdicts["case_id"].isin(["c4", "c9", "c12"])]
+    verdicts, gold, cases = tables_of(
+        {("small", "AB"): "AAAA-AAAA-AA-AAA"}, "?AATAAAA?TAAAAAA", item=[f"i{i // 4}" for i in range(16)]
+    )
     training = pd.DataFrame({"judge": "small", "case_id": ["c0", "c1", "c5", "c8", "c13"]})
     answers = [("i0", 1.0), ("i1", 0.0), ("i2", np.nan), ("i3", 1.0), ("i3", 0.0)]
     marks = pd.DataFrame(answers, columns=["item_id", "correct"]).assign(model="small")
-    row = knowledge(verdicts, gold, cases, GROUPS, marks=marks).iloc[0]
-    own = knowledge(verdicts, gold, cases, GROUPS, marks=marks, training=training).iloc[0]
+    row, own = (knowledge(verdicts, gold, cases, marks=marks, training=seen).iloc[0] for seen in (None, training))
     assert own[["n_right", "n_wrong"]].tolist() == [2, 2], "c2, c3 and c6, c7"
     assert own["n_seen"] == 5
     assert own["n_excluded"] == 16 - own["n"] == 12
@@ -235,11 +187,11 @@ def test_cases_that_are_unscored_or_trained_on_are_counted_apart() -> None:
 @pytest.fixture(scope="module")
 def both_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
     """The whole table without marks, and with them, of two judges of which one's model answered."""
-    cases, gold, verdicts, marks = drawn(40, 0.3, 5)
+    verdicts, gold, cases, marks = drawn(40, 5)
     verdicts = pd.concat([verdicts, verdicts.assign(judge="other", choice=verdicts["choice"].iloc[::-1].to_numpy())])
-    cases = cases.assign(response_a="a", response_b="b")
-    plain = rows_of("models", cases, verdicts, gold, groups=GROUPS, resamples=50)
-    return plain, rows_of("models", cases, verdicts, gold, groups=GROUPS, marks=marks, resamples=50)
+    options = {"groups": GROUPS, "resamples": 50}
+    plain, full = (rows_of("models", cases, verdicts, gold, marks=each, **options) for each in (None, marks))
+    return plain, full
 
 
 def test_the_rows_follow_those_of_the_regressions_which_do_not_change(
@@ -255,13 +207,8 @@ def test_the_rows_follow_those_of_the_regressions_which_do_not_change(
     assert own[["term", "level", "estimate", "marginal_effect"]].isna().all(axis=None)
     assert plain[["answered_by", "policy", "n_right", "n_wrong", "n_seen"]].isna().all(axis=None)
     assert own["n_right"].dtype == "Int64"
-
-
-def test_its_tests_are_a_family_of_their_own(both_tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    row = both_tables[1].set_index("judge").query("part == 'knowledge'").loc["small+packed"]
-    assert row["family"] == 1
-    assert row["p_adjusted"] == row["p_value"]
-    assert np.isfinite(row["p_value"])
+    [tested] = own.dropna(subset="p_value").to_dict("records")
+    assert (tested["judge"], tested["family"], tested["p_adjusted"]) == ("small+packed", 1, tested["p_value"])
 
 
 def test_the_sentence_tells_of_knowledge_only_where_it_is_in_the_table(

@@ -7,16 +7,8 @@ import pytest
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.columns import NO_CASES
 from mrb_lib.stats.tables.gains import NO_PAIR
-from tests.stats.small_tables import cases_of, gold_of, rows_of, significance, verdicts_of, with_first
+from tests.stats.small_tables import cases_of, gains, gold_of, judged, part_of, significance, with_first
 from tests.training_records import recipes_of
-
-
-def gains(
-    verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, *, benchmark_name: str = "t", **options: object
-) -> pd.DataFrame:
-    meta = BenchmarkMeta(benchmark_name, "general", ("overall",))
-    return rows_of("gains", cases, verdicts, gold, meta=meta, **options)
-
 
 N, VALUES = 900, ("brain", "eye", "lung")
 CASES = cases_of(N, organ=[VALUES[i % 3] for i in range(N)], cluster=[str(i // 6) for i in range(N)])
@@ -26,16 +18,16 @@ TESTED = np.arange(N) % 5 == 0
 WITH, WITHOUT = 0.85, 0.65
 
 
-def judged(accuracy: dict[str, np.ndarray], seed: int = 1) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    gold, other = np.array(list(GOLD)), np.where(np.array(list(GOLD)) == "A", "B", "A")
-    return verdicts_of(
-        {
-            (judge, order): "".join(np.where(rng.uniform(size=N) < share, gold, other))
-            for judge, share in accuracy.items()
-            for order in ("AB", "BA")
-        }
-    )
+def made(verdicts: pd.DataFrame, records: pd.DataFrame, cases: pd.DataFrame = CASES, **options: object) -> pd.DataFrame:
+    """The rows of `gains` of a benchmark of another name than the one that the judges were trained on."""
+    meta = BenchmarkMeta("t", "general", ("overall",))
+    return gains(verdicts, gold_of(GOLD), cases, **{"records": records, "meta": meta, "resamples": 0, **options})
+
+
+def said(accuracy: dict[str, np.ndarray]) -> pd.DataFrame:
+    """Verdicts of judges that are right this often on each case, in both orders."""
+    rng = np.random.default_rng(1)
+    return judged({judge: rng.uniform(size=(2, N)) < share for judge, share in accuracy.items()}, GOLD)[0]
 
 
 def leave_one_out(**more: object) -> pd.DataFrame:
@@ -60,10 +52,7 @@ ACCURACIES = {judge: np.where(CASES["organ"] == value, WITHOUT, WITH) for judge,
 
 @pytest.fixture(scope="module")
 def rows() -> pd.DataFrame:
-    return gains(
-        judged(ACCURACIES), gold_of(GOLD), CASES, records=leave_one_out(), training=trained_on(),
-        benchmark_name="here", resamples=200,
-    )  # fmt: skip
+    return made(said(ACCURACIES), leave_one_out(), training=trained_on(), resamples=200)
 
 
 def test_the_matrix_of_trained_on_and_tested_on_has_a_cell_each_over_unseen_cases(rows: pd.DataFrame) -> None:
@@ -77,27 +66,13 @@ def test_the_matrix_of_trained_on_and_tested_on_has_a_cell_each_over_unseen_case
         assert row["value_tuned_low"] < (WITHOUT if own else WITH) < row["value_tuned_high"]
 
 
-def test_the_loss_out_of_domain_is_found_and_paired_by_case(rows: pd.DataFrame) -> None:
-    lost = rows[rows["part"] == "out_of_domain"].set_index(
-        rows["subfield"].fillna("all")[rows["part"] == "out_of_domain"]
-    )
-    assert sorted(lost.index) == ["all", "brain", "eye", "lung"]
-    assert lost["n"].to_dict() == {"all": 180, **dict.fromkeys(VALUES, 60)}
-    assert (lost["value_tuned"] - lost["value_base"]).to_numpy() == pytest.approx(lost["gain"].to_numpy())
-    assert lost["low"]["all"] < WITHOUT - WITH < lost["high"]["all"] < 0
-    assert lost["p_value"]["all"] < 0.001
-    assert lost["tuned"]["eye"] == "without-eye"
-    assert pd.isna(lost["tuned"]["all"])
-
-
 def test_with_one_judge_trained_with_the_domain_the_loss_is_a_pair_of_the_table_significance() -> None:
-    verdicts = judged({"without-eye": ACCURACIES["without-eye"], "on-all": np.full(N, WITH)})
-    stated = recipes_of({"without-eye": {}, "on-all": {}}, left_out_column="organ")
-    stated = stated.assign(left_out=["eye", None], left_out_column=["organ", None]).astype(
-        {"left_out": "str", "left_out_column": "str"}
+    verdicts = said({"without-eye": ACCURACIES["without-eye"], "on-all": np.full(N, WITH)})
+    stated = recipes_of({"without-eye": {}, "on-all": {}}).assign(
+        left_out=["eye", None], left_out_column=["organ", None]
     )
-    made = gains(verdicts, gold_of(GOLD), CASES, records=stated, resamples=200)
-    row = made[(made["part"] == "out_of_domain") & (made["subfield"] == "eye")].iloc[0]
+    rows = made(verdicts, stated.astype({"left_out": "str", "left_out_column": "str"}), resamples=200)
+    row = rows[(rows["part"] == "out_of_domain") & (rows["subfield"] == "eye")].iloc[0]
     named = verdicts.assign(judge=verdicts["judge"].map({"without-eye": "1", "on-all": "2"}))
     pairs = significance(named, gold_of(GOLD), CASES, by="organ", resamples=200)
     pair = with_first(pairs[(pairs["part"] == "pair") & (pairs["subfield"] == "eye")], "1").iloc[0]
@@ -105,7 +80,7 @@ def test_with_one_judge_trained_with_the_domain_the_loss_is_a_pair_of_the_table_
     same = {"gain": "difference", "low": "low", "high": "high", "p_value": "p_value"}
     for ours, theirs in same.items():
         assert row[ours] == pytest.approx(pair[theirs])
-    whole = made[(made["part"] == "trained") & (made["tuned"] == "on-all")]
+    whole = rows[(rows["part"] == "trained") & (rows["tuned"] == "on-all")]
     assert set(whole["trained_on"]) == {"all"}
     assert whole["in_training"].all()
 
@@ -114,11 +89,11 @@ def test_where_nothing_is_left_the_cell_is_null_with_the_reason() -> None:
     everything = pd.concat(
         [pd.DataFrame({"judge": judge, "case_id": CASES["case_id"]}) for judge in list(JUDGES)[1:]]
     ).astype("str")
-    made = gains(judged(ACCURACIES), gold_of(GOLD), CASES, records=leave_one_out(), training=everything, resamples=0)
-    cells = made[(made["part"] == "trained") & (made["tuned"] == "without-eye")]
+    rows = made(said(ACCURACIES), leave_one_out(), training=everything)
+    cells = rows[(rows["part"] == "trained") & (rows["tuned"] == "without-eye")]
     assert cells["value_tuned"].isna().all()
     assert set(cells["reason"]) == {NO_CASES}
-    lost = made[made["part"] == "out_of_domain"]
+    lost = part_of(rows, "out_of_domain")
     assert lost["gain"].isna().all()
     assert lost["reason"].str.contains(NO_PAIR).all()
 
@@ -126,19 +101,17 @@ def test_where_nothing_is_left_the_cell_is_null_with_the_reason() -> None:
 def test_judges_of_other_bases_or_recipes_are_not_compared() -> None:
     stated = leave_one_out()
     apart = stated.assign(recipe=[{"swap": True}, {"swap": False}, {"swap": True}])
-    made = gains(judged(ACCURACIES), gold_of(GOLD), CASES, records=apart, resamples=0)
-    lost = made[(made["part"] == "out_of_domain") & made["subfield"].notna()]
+    lost = part_of(made(said(ACCURACIES), apart), "out_of_domain").dropna(subset="subfield")
     assert set(lost["tuned"]) == {"without-brain", "without-lung"}
     bases = stated.assign(base_revision=["x", "y", "z"])
-    made = gains(judged(ACCURACIES), gold_of(GOLD), CASES, records=bases, resamples=0)
-    assert made[(made["part"] == "out_of_domain")]["gain"].isna().all()
+    assert part_of(made(said(ACCURACIES), bases), "out_of_domain")["gain"].isna().all()
 
 
 def test_judges_that_leave_folds_out_are_told_apart_by_the_folds_of_the_split() -> None:
     moved = CASES.assign(fold=CASES["organ"].where(np.arange(N) >= 30, "lung"))
     stated = leave_one_out().assign(recipe=[{"left_out": ["organ", value]} for value in VALUES])
-    made = gains(judged(ACCURACIES), gold_of(GOLD), moved, records=stated, resamples=0)
-    cells = made[(made["part"] == "trained") & (made["tuned"] == "without-lung")].set_index("subfield")
+    rows = made(said(ACCURACIES), stated, moved)
+    cells = rows[(rows["part"] == "trained") & (rows["tuned"] == "without-lung")].set_index("subfield")
     assert cells["n"].to_dict() == {"brain": 290, "eye": 290, "lung": 320}
     assert set(cells["by"]) == {"organ"}
-    assert made[made["part"] == "out_of_domain"]["gain"].notna().all()
+    assert part_of(rows, "out_of_domain")["gain"].notna().all()

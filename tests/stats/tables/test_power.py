@@ -18,23 +18,10 @@ from mrb_lib.stats.tables.power import (
     mcnemar_power,
     power_at,
 )
-from tests.stats.small_tables import Tables, cases_of, gold_of, random_verdicts, significance, table_of, verdicts_of
+from tests.stats.small_tables import Tables, cases_of, gold_of, judged, part_of, random_verdicts, table_of, tables_of
 
 power = table_of("power", resamples=0)
-
-
-def pairs_of(*tables: pd.DataFrame, **options: object) -> pd.DataFrame:
-    """The rows of `significance` that are about two judges."""
-    rows = significance(*tables, **{"resamples": 0, **options})
-    return rows[rows["part"] == "pair"].reset_index(drop=True)
-
-
-def part(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    return rows[rows["part"] == name]
-
-
-def example(judges: int = 4, n: int = 60) -> Tables:
-    return random_verdicts(np.random.default_rng(0), n, judges), gold_of("ABTAB-" * (n // 6)), cases_of(n)
+pairs_of = table_of("significance", part="pair", resamples=0)
 
 
 def of_cases(n: int, deviation: float) -> Pairs:
@@ -95,22 +82,25 @@ def test_the_detectable_difference_of_mcnemars_exact_test_has_its_power() -> Non
 
 
 def test_the_summary_is_the_median_pair() -> None:
-    rows = power(*example())
-    pairs, summary = part(rows, "pair"), part(rows, "summary").iloc[0]
-    error = pairs["standard_error"].sort_values().to_numpy()
+    tables = random_verdicts(np.random.default_rng(0), 60, 4), gold_of("ABTAB-" * 10), cases_of(60)
+    rows = power(*tables)
+    pairs, summary = part_of(rows, "pair"), part_of(rows, "summary").iloc[0]
+    assert rows["part"].iloc[0] == "summary"
     assert len(pairs) == 6
-    assert summary["standard_error"] == error[2]
+    assert summary["standard_error"] == pairs["standard_error"].sort_values().iloc[2]
     named = pairs[(pairs["judge_1"] == summary["judge_1"]) & (pairs["judge_2"] == summary["judge_2"])].iloc[0]
     assert named["minimum_detectable_difference"] == summary["minimum_detectable_difference"]
-    assert list(rows["part"].iloc[:1]) == ["summary"]
-    compared = pairs_of(*example())
-    assert sorted(pairs["difference"].abs()) == pytest.approx(sorted(compared["difference"]))
+    assert sorted(pairs["difference"].abs()) == pytest.approx(sorted(pairs_of(*tables)["difference"]))
+
+
+def alike(judges: int, **columns: object) -> Tables:
+    """Judges that are right on 70% of 240 cases."""
+    rng = np.random.default_rng(4)
+    return judged({f"j{i}": rng.random(240) < 0.7 for i in range(judges)}, **columns)
 
 
 def test_the_test_and_the_level_are_those_of_the_table_of_significance() -> None:
-    generator = np.random.default_rng(4)
-    letters = ["".join(np.where(generator.random(240) < 0.7, "A", "B")) for _ in range(4)]
-    tables = verdicts_of({(f"j{i}", "AB"): text for i, text in enumerate(letters)}), gold_of("A" * 240), cases_of(240)
+    tables = alike(4)
     grouped = (*tables[:2], tables[2].assign(cluster=np.arange(240) // 4, organ=["eye", "lung"] * 120))
     for policy, made, test in (
         ("official", tables, MCNEMAR), ("balanced", tables, PERMUTATION), ("official", grouped, CLUSTERED),
@@ -122,57 +112,35 @@ def test_the_test_and_the_level_are_those_of_the_table_of_significance() -> None
             assert set(rows["test"]) == set(tests["test"]) == {test}
             assert set(rows["family"]) == set(tests["family"]) == {6}
             assert rows["alpha_adjusted"].to_numpy() == pytest.approx(level)
-    everything = power(*grouped, by="organ", family="all")
-    whole = pairs_of(*grouped, by="organ", family="all")
+    everything, whole = (made(*grouped, by="organ", family="all") for made in (power, pairs_of))
     assert set(everything["family"].dropna()) == set(whole["family"]) == {18}
-
-
-def test_cases_needed_fall_with_the_square() -> None:
-    generator = np.random.default_rng(4)
-    letters = ["".join(np.where(generator.random(240) < 0.7, "A", "B")) for _ in range(3)]
-    verdicts = verdicts_of({(f"j{i}", "AB"): text for i, text in enumerate(letters)})
-    exact, graded = (
-        part(power(verdicts, gold_of("A" * 240), cases_of(240), policy=policy), "curve").set_index("difference")
-        for policy in ("official", "balanced")
-    )
-    for needed in (exact, graded):
-        assert needed["n_needed"].iloc[1:].notna().all()
-        assert needed.loc[0.01, "n_needed"] / needed.loc[0.02, "n_needed"] == pytest.approx(4, rel=0.02)
-        found = needed["power"] >= 0.8
-        assert (needed.loc[found, "n_needed"] <= 240).all() and (needed.loc[~found, "n_needed"].iloc[1:] >= 240).all()
-    assert exact["n_needed"].iloc[1:].to_numpy() == pytest.approx(graded["n_needed"].iloc[1:].to_numpy(), rel=0.12)
-    assert (exact["n_needed"] > graded["n_needed"]).iloc[1:].all()
-
-
-def rarely_differ() -> Tables:
-    """Two judges who differ on 2 of 200 cases."""
-    said = {("j", "AB"): "A" * 198 + "BB", ("k", "AB"): "A" * 200}
-    return verdicts_of(said), gold_of("A" * 200), cases_of(200)
 
 
 def test_a_difference_that_cannot_be_takes_no_number_of_cases() -> None:
     """Judges who differ on one case in a hundred cannot be two points apart."""
-    rows = power(*rarely_differ(), policy="official")
-    curve = part(rows, "curve")
+    tables = judged({"j": np.arange(200) < 198, "k": np.ones(200)})
+    rows, graded = power(*tables, policy="official"), power(*tables)
+    curve = part_of(rows, "curve")
     is_possible = curve["difference"] <= 0.01
     assert (curve["power"].notna() == is_possible).all()
     assert curve["n_needed"].isna().all() and curve["reason"].str.contains("no number of cases").all()
     assert curve.loc[~is_possible, "reason"].str.contains("too few cases").all()
-    graded = part(power(*rarely_differ()), "curve")
-    assert (graded["n_needed"].notna() == ((graded["difference"] > 0) & (graded["difference"] <= 0.01))).all()
-    assert "no difference is known to be found" in part(rows, "pair")["reason"].iloc[0]
-    graded = part(power(*rarely_differ()), "pair").iloc[0]
-    assert graded["minimum_detectable_difference"] > graded["discordance"]
-    assert "exceeds the share" in graded["reason"]
+    assert "no difference is known to be found" in part_of(rows, "pair")["reason"].iloc[0]
+    curve, pair = part_of(graded, "curve"), part_of(graded, "pair").iloc[0]
+    assert (curve["n_needed"].notna() == ((curve["difference"] > 0) & (curve["difference"] <= 0.01))).all()
+    assert pair["minimum_detectable_difference"] > pair["discordance"]
+    assert "exceeds the share" in pair["reason"]
 
 
 def test_thirds_that_never_vary_have_no_variance() -> None:
     """j is right in three of three repeats, k in one, on each of seven cases: rounding alone would make 4e-17."""
-    said = {("j", "AB", i): "A" * 7 for i in range(3)} | {("k", "AB", i): "AB"[i > 0] * 7 for i in range(3)}
-    for cases in (cases_of(7), cases_of(7).assign(cluster=[0, 0, 1, 1, 1, 2, 2])):
-        pair = part(power(verdicts_of(said), gold_of("A" * 7), cases), "pair").iloc[0]
+    verdicts, gold, cases = tables_of(
+        {("j", "AB", i): "A" * 7 for i in range(3)} | {("k", "AB", i): "AB"[i > 0] * 7 for i in range(3)}, "A" * 7
+    )
+    for each in (cases, cases.assign(cluster=[0, 0, 1, 1, 1, 2, 2])):
+        pair = power(verdicts, gold, each, part="pair").iloc[0]
         assert pair["difference"] == pytest.approx(2 / 3)
-        assert np.isnan(pair["standard_error"]) and np.isnan(pair["minimum_detectable_difference"])
+        assert pair[["standard_error", "minimum_detectable_difference"]].isna().all()
         assert "same on every case" in pair["reason"]
 
 

@@ -1,5 +1,6 @@
 """Labels in the table `ratings` against scikit-learn, and dimensions of several labels wherever a benchmark is read."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,69 +20,64 @@ from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.columns import ALIKE, NO_CASES, ONE_CLUSTER
 from mrb_lib.stats.tables.ratings import NO_F1
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import joined_labels, split_labels
+from mrb_lib.tables.schema import joined_labels
 from mrb_lib.verdicts.store import load_verdicts, save_imported
+from tests.stats.small_tables import annotations_of, cases_of, part_of, verdicts_of
 
 LABELS = ('fabricated, "finding"', "<b>omission</b>", "wrong side: {{ x }}", "None of it | 1,5", "Ω\u202e")
 RAW = {
-    "name": "errors",
-    "kind": "simulated",
-    "dimensions": ["risk", "errors"],
-    "categories": ["low", "high"],
-    "level": "ordinal",
-    "task": "rating",
-    "labels": {"errors": list(LABELS)},
-}
+    "name": "errors", "kind": "simulated", "dimensions": ["risk", "errors"], "categories": ["low", "high"],
+    "level": "ordinal", "task": "rating", "labels": {"errors": list(LABELS)},
+}  # fmt: skip
 META = meta_from(RAW, "benchmark.toml")
+IMPORTED = {
+    "benchmark": "errors", "kind": "simulated", "source": "s", "ratings": META.categories, "labels": META.labels,
+}  # fmt: skip
 MEASURES = ("precision", "recall", "f1")
 
 
 def label_rows(benchmark: Benchmark, verdicts: Any, **options: Any) -> pd.DataFrame:
-    rows = analyze(benchmark, verdicts, "ratings", **options)
-    return rows[rows["part"] == "label"].reset_index(drop=True)
+    return part_of(analyze(benchmark, verdicts, "ratings", **options), "label")
 
 
-def drawn(n: int = 120, seed: int = 0, repeats: int = 1) -> tuple[Benchmark, pd.DataFrame]:
+def text(applies: np.ndarray | str | None) -> str | None:
+    """A choice of labels by whether each applies, or by their places: 0, 1, ..."""
+    if applies is None:
+        return None
+    places = map(int, applies) if isinstance(applies, str) else np.flatnonzero(applies)
+    return joined_labels([LABELS[i] for i in places], LABELS)
+
+
+def drawn(n: int = 120, seed: int = 0) -> tuple[Benchmark, pd.DataFrame]:
     """Cases with three annotators, of whom some leave a case out, and a judge."""
     rng = np.random.default_rng(seed)
-    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(n)], "question": "q", "response_a": "r"})
-    cases = cases.assign(response_b="", images=[[] for _ in range(n)], organ=np.where(np.arange(n) % 2, "eye", "lung"))
     truth = rng.random((n, len(LABELS))) < 0.3
 
-    def text(row: np.ndarray, flip: float) -> str:
-        return joined_labels([LABELS[i] for i in np.flatnonzero(row ^ (rng.random(len(row)) < flip))], LABELS)
+    def noisy(flip: float) -> list[str]:
+        return [text(row) for row in truth ^ (rng.random(truth.shape) < flip)]
 
-    votes = [
-        (f"c{i}", name, dimension, text(truth[i], 0.1) if dimension == "errors" else str(rng.choice(["low", "high"])))
-        for i in range(n)
-        for name in "xyz"
-        for dimension in ("risk", "errors")
-        if rng.random() < 0.9
-    ]
-    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
-    said = [
-        ("j", f"c{i}", dimension, "AB", repeat, "none", text(truth[i], 0.2) if dimension == "errors" else "low")
-        for i in range(n)
-        for repeat in range(repeats)
-        for dimension in ("risk", "errors")
-    ]
-    names = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice"]
-    verdicts = pd.DataFrame(said, columns=names).astype({"choice": "str"}).assign(status="ok")
-    return Benchmark(META, cases, annotations), verdicts
+    def votes(choices: Callable[[], list[str]]) -> dict[str, list[str]]:
+        return {name: [each if rng.random() < 0.9 else "-" for each in choices()] for name in "xyz"}
+
+    risk = annotations_of(votes(lambda: list(rng.choice(["low", "high"], n))), "risk")
+    annotations = pd.concat([risk, annotations_of(votes(lambda: noisy(0.1)), "errors")], ignore_index=True)
+    said = [verdicts_of({("j", "AB"): each}, name) for each, name in ((["low"] * n, "risk"), (noisy(0.2), "errors"))]
+    cases = cases_of(n, organ=np.where(np.arange(n) % 2, "eye", "lung"), images=[[] for _ in range(n)])
+    verdicts = pd.concat(said, ignore_index=True).assign(status="ok")
+    return Benchmark(META, cases.assign(response_b=""), annotations), verdicts
 
 
 def matrices(benchmark: Benchmark, verdicts: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """By a plain loop: what applies to each annotated case, NaN where half say so, and what the judge says."""
-    votes = benchmark.annotations[benchmark.annotations["dimension"] == "errors"].groupby("case_id")["choice"].agg(list)
-    given = verdicts[verdicts["dimension"] == "errors"].set_index("case_id")["choice"]
-    truth, said = [], []
-    for case in benchmark.cases["case_id"]:
-        if case in votes:
-            truth.append(
-                [decided(sum(name in vote.split("; ") for vote in votes[case]) / len(votes[case])) for name in LABELS]
-            )
-            said.append([isinstance(given[case], str) and name in given[case].split("; ") for name in LABELS])
-    return np.array(truth), np.array(said)
+    of_errors = (each[each["dimension"] == "errors"] for each in (benchmark.annotations, verdicts))
+    votes, given = (each.groupby("case_id")["choice"].agg(list) for each in of_errors)
+    known = [case for case in benchmark.cases["case_id"] if case in votes]
+
+    def share(texts: list[str | None], name: str) -> float:
+        return float(np.mean([isinstance(each, str) and name in each.split("; ") for each in texts]))
+
+    truth = [[decided(share(votes[case], name)) for name in LABELS] for case in known]
+    return np.array(truth), np.array([[share(given[case], name) for name in LABELS] for case in known]) > 0
 
 
 def decided(share: float) -> float:
@@ -90,21 +86,19 @@ def decided(share: float) -> float:
 
 def test_the_table_equals_scikit_learn() -> None:
     benchmark, verdicts = drawn()
-    verdicts.loc[verdicts.index[1::40], ["choice", "status"]] = [None, "unparsed"]
+    verdicts.loc[verdicts.index[121::40], ["choice", "status"]] = [None, "unparsed"]
     rows = label_rows(benchmark, verdicts, resamples=100)
     truth, said = matrices(benchmark, verdicts)
     known = np.isfinite(truth)
     assert 0 < (~known).sum() < known.sum()
-    expected = np.array(
-        [
-            precision_recall_fscore_support(truth[own, i], said[own, i], average="binary", zero_division=np.nan)[:3]
-            for i, own in enumerate(known.T)
-        ]
-    )
-    pooled = precision_recall_fscore_support(truth[known], said[known], average="binary", zero_division=np.nan)[:3]
+
+    def scores(own: np.ndarray | tuple[np.ndarray, int]) -> tuple[float, ...]:
+        return precision_recall_fscore_support(truth[own], said[own], average="binary", zero_division=np.nan)[:3]
+
+    expected = [*(scores((own, i)) for i, own in enumerate(known.T)), scores(known)]
     assert rows["label"].tolist()[:-1] == list(LABELS)
     assert rows["label"].isna().tolist() == [False] * len(LABELS) + [True]
-    np.testing.assert_allclose(rows[list(MEASURES)].to_numpy(), [*expected, pooled], atol=1e-12)
+    np.testing.assert_allclose(rows[list(MEASURES)].to_numpy(), expected, atol=1e-12)
     assert rows["n"].tolist() == [*known.sum(axis=0), known.any(axis=1).sum()]
     assert (rows["n"] + rows["n_excluded"] == 120).all()
     assert rows["n_undecided"].tolist() == [*(~known).sum(axis=0), (~known).sum()]
@@ -117,21 +111,8 @@ def test_the_table_equals_scikit_learn() -> None:
 
 
 def test_undefined_measures_are_null_with_a_reason() -> None:
-    benchmark, verdicts = drawn(30)
-    last = LABELS[-1]
-
-    def without(choices: pd.Series) -> pd.Series:
-        return choices.map(
-            lambda text: (
-                joined_labels(set(split_labels(text)) - {last}, LABELS) if text not in ("low", "high") else text
-            )
-        )
-
-    benchmark = replace(
-        benchmark, annotations=benchmark.annotations.assign(choice=without(benchmark.annotations["choice"]))
-    )
-    rows = label_rows(benchmark, verdicts.assign(choice=without(verdicts["choice"])), resamples=100)
-    row = rows[rows["label"] == last].iloc[0]
+    row = label_rows(*small([["0"], ["1"]] * 15, ["0", ""] * 15), resamples=100).iloc[4]
+    assert row["label"] == LABELS[4]
     assert row[list(MEASURES)].isna().all()
     assert NO_F1 in row["reason"]
 
@@ -144,10 +125,9 @@ def test_planted_rates_are_recovered_within_their_intervals() -> None:
         benchmark, verdicts = drawn(80, seed)
         truth, _ = matrices(benchmark, verdicts)
         said = (truth == 1) ^ (rng.random(truth.shape) < 0.2)
-        texts = [joined_labels([LABELS[k] for k in np.flatnonzero(row)], LABELS) for row in said]
         annotated = set(benchmark.annotations.loc[benchmark.annotations["dimension"] == "errors", "case_id"])
         errors = verdicts["dimension"].eq("errors") & verdicts["case_id"].isin(annotated)
-        verdicts.loc[errors, "choice"] = texts
+        verdicts.loc[errors, "choice"] = [text(row) for row in said]
         rows = label_rows(benchmark, verdicts, resamples=100)
         row = rows[rows["label"].isna()].iloc[0]
         share = np.nanmean(truth)
@@ -158,17 +138,11 @@ def test_planted_rates_are_recovered_within_their_intervals() -> None:
 
 
 def small(votes: list[list[str]], said: list[str | None], **cases: object) -> tuple[Benchmark, pd.DataFrame]:
-    """Cases by their annotators' choices, and what a judge says; labels are named by their place: 0, 1, ..."""
+    """Cases by their annotators' choices, and what a judge says, by the places of labels."""
     benchmark, verdicts = drawn(len(said))
-    cases = {"case_id": [f"c{i}" for i in range(len(said))], **cases}
-    rows = [(f"c{i}", f"r{k}", "errors", text(vote)) for i, each in enumerate(votes) for k, vote in enumerate(each)]
-    annotations = pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
+    people = {f"r{k}": [text(each[k]) if k < len(each) else "-" for each in votes] for k in range(max(map(len, votes)))}
     verdicts = verdicts[verdicts["dimension"] == "errors"].assign(choice=[text(each) for each in said])
-    return Benchmark(META, benchmark.cases.assign(**cases), annotations), verdicts
-
-
-def text(places: str | None) -> str | None:
-    return None if places is None else joined_labels([LABELS[int(i)] for i in places], LABELS)
+    return Benchmark(META, benchmark.cases.assign(**cases), annotations_of(people, "errors")), verdicts
 
 
 def together(benchmark: Benchmark, verdicts: pd.DataFrame) -> pd.Series:
@@ -202,11 +176,8 @@ def test_a_null_interval_has_its_reason() -> None:
 
 def test_the_best_judge_of_labels_is_named_where_another_differs_significantly() -> None:
     benchmark, verdicts = drawn()
-    rng = np.random.default_rng(0)
-    shuffled = verdicts.assign(
-        judge="k", choice=rng.permutation(verdicts["choice"].where(verdicts["dimension"] == "errors"))
-    )
-    shuffled = shuffled[verdicts["dimension"] == "errors"].dropna(subset="choice")
+    own = verdicts[verdicts["dimension"] == "errors"]
+    shuffled = own.assign(judge="k", choice=np.random.default_rng(0).permutation(own["choice"]))
     rows = label_rows(benchmark, pd.concat([verdicts, shuffled]), resamples=100)
     assert rows[rows["label"].isna()].set_index("judge")["with_best"].to_dict() == {"j": True, "k": False}
     assert "j has the highest F1 of labels" in TABLES["ratings"].says(rows)
@@ -253,10 +224,8 @@ def test_other_tables_leave_these_dimensions_out() -> None:
             assert set(rows["dimension"].dropna()) == {"risk"}, table
     panel = read_panels(benchmark, [verdicts])["none"]
     assert panel.dimensions == ["risk"]
-    pd.testing.assert_frame_equal(
-        label_rows(benchmark, verdicts, resamples=40),
-        label_rows(benchmark, {"none": panel}, resamples=40),
-    )
+    rows = (label_rows(benchmark, given, resamples=40) for given in (verdicts, {"none": panel}))
+    pd.testing.assert_frame_equal(*rows)
 
 
 def test_other_tables_say_where_several_labels_are() -> None:
@@ -283,18 +252,10 @@ def test_the_folder_and_the_runs_hold_what_was_put_in(tmp_path: Path) -> None:
     assert "errors = [" in (tmp_path / "bench" / "benchmark.toml").read_text()
     pd.testing.assert_frame_equal(read.annotations, benchmark.annotations)
     assert not [finding for finding in audit(tmp_path / "bench") if finding.severity == "error"]
-    given = {
-        "benchmark": "errors",
-        "kind": "simulated",
-        "source": "s",
-        "ratings": META.categories,
-        "labels": META.labels,
-    }
-    save_imported(verdicts, tmp_path / "runs", **given)
+    save_imported(verdicts, tmp_path / "runs", **IMPORTED)
     again = load_verdicts(tmp_path / "runs", read.cases)
     pd.testing.assert_frame_equal(label_rows(read, again), label_rows(benchmark, verdicts))
-    merged = merge({"a": read, "b": read})
-    assert merged.meta.labels == META.labels
+    assert merge({"a": read, "b": read}).meta.labels == META.labels
 
 
 @pytest.mark.parametrize(
@@ -306,17 +267,15 @@ def test_an_unknown_or_disordered_choice_is_refused_in_one_line(tmp_path: Path, 
     benchmark, verdicts = drawn(5)
     row = int(np.flatnonzero(benchmark.annotations["dimension"] == "errors")[0])
     benchmark.annotations.loc[row, "choice"] = choice
-    with pytest.raises(
-        InputError, match=rf"row {row + 1}, column choice \(case c0\): .* is not a choice of labels"
-    ) as caught:
+    case = benchmark.annotations["case_id"][row]
+    where = rf"row {row + 1}, column choice \(case {case}\): .* is not a choice of labels"
+    with pytest.raises(InputError, match=where) as caught:
         save(benchmark, tmp_path / "bench")
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 700
-    verdicts.loc[1, "choice"] = choice
+    verdicts.loc[5, "choice"] = choice
     with pytest.raises(InputError, match="is not a choice of labels of errors"):
-        save_imported(
-            verdicts, tmp_path / "runs", benchmark="", kind="", source="s", ratings=META.categories, labels=META.labels
-        )
+        save_imported(verdicts, tmp_path / "runs", **IMPORTED)
     assert not (tmp_path / "runs").exists()
 
 

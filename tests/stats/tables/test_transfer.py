@@ -6,26 +6,24 @@ import pytest
 from scipy import stats
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.tables.transfer import domain_accuracies, expected, pool, taus
+from mrb_lib.stats.tables.transfer import expected, pool, taus
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import cases_of, gold_of, table_of, verdicts_of
+from tests.stats.small_tables import Tables, judged, part_of, table_of, tables_of
 
 transfer = table_of("transfer")
 
 
 def part(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    return rows[rows["part"] == name].set_index("subfield", drop=False)
+    return part_of(rows, name).set_index("subfield", drop=False)
 
 
-def example() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def example() -> Tables:
     """Judge j is right on 6 of 10, 9 of 10 and 5 of 5 cases of three hospitals, k on 5, 5 and 1."""
-    where = ["x"] * 10 + ["y"] * 10 + ["z"] * 5
     said = {
         ("j", "AB"): "A" * 6 + "B" * 4 + "A" * 9 + "B" + "A" * 5,
         ("k", "AB"): "A" * 5 + "B" * 5 + "A" * 5 + "B" * 5 + "A" + "B" * 4,
     }
-    return verdicts_of(said), gold_of("A" * 25), cases_of(25, institution=where, dataset=["d"] * 25)
+    return tables_of(said, "A" * 25, institution=["x"] * 10 + ["y"] * 10 + ["z"] * 5, dataset=["d"] * 25)
 
 
 def test_the_parts_by_hand() -> None:
@@ -36,7 +34,7 @@ def test_the_parts_by_hand() -> None:
     assert domain["accuracy"].tolist() == pytest.approx(p.tolist())
     effect, variance = np.arcsin(np.sqrt((n * p + 3 / 8) / (n + 3 / 4))), 1 / (4 * n + 2)
     found = pool(effect[None], variance[None])
-    summary = rows[(rows["part"] == "summary") & (rows["judge"] == "j")].iloc[0]
+    summary = part_of(rows, "summary").set_index("judge").loc["j"]
     assert summary["accuracy"] == pytest.approx(float(np.sin(found.estimate[0]) ** 2))
     assert (summary["p_value"], summary["i2"]) == pytest.approx((found.p_value[0], found.i2[0]))
     assert domain["low"].tolist() == pytest.approx((np.sin(effect - 1.959964 * variance**0.5) ** 2).tolist())
@@ -73,26 +71,11 @@ def test_the_domain_is_the_first_column_with_several_values() -> None:
     assert set(transfer(verdicts, gold, with_one, resamples=0)["by"]) == {"department"}
     only = transfer(verdicts, gold, cases.drop(columns="institution"), resamples=0)
     assert set(only["by"]) == {"dataset"}
-    summary = only[only["part"] == "summary"]
+    summary = part_of(only, "summary")
     assert summary[["accuracy", "p_value", "i2", "prediction_low"]].isna().all(axis=None)
     assert summary["reason"].str.contains("one domain only").all()
     with pytest.raises(InputError, match="institution, dataset, department"):
         transfer(verdicts, gold, cases[["case_id"]], resamples=0)
-
-
-def test_a_case_seen_twice_in_one_cluster_is_no_more_evidence() -> None:
-    verdicts, gold, cases = example()
-    generator = np.random.default_rng(1)
-    value = (generator.random((300, 1)) < 0.7).astype(float)
-    member, none = np.repeat(np.arange(3), 100), np.zeros((0, 300))
-    once = domain_accuracies(value, member, 3, Sampling(np.arange(300), none))
-    each = np.repeat(np.arange(300), 2)
-    twice = domain_accuracies(value[each], member[each], 3, Sampling(each, none))
-    assert once.binomial_ratio[0] == pytest.approx(1.0)
-    assert twice.binomial_ratio[0] == pytest.approx(2.0, rel=0.01)
-    assert twice.variance == pytest.approx(once.variance, rel=0.01)
-    one = transfer(verdicts, gold, cases, cluster="institution", resamples=0).query("part == 'summary'")
-    assert one["p_value"].isna().all() and one["reason"].str.contains("one cluster").all()
 
 
 def test_undefined_taus_of_permutations_are_left_out() -> None:
@@ -107,10 +90,10 @@ def test_undefined_taus_of_permutations_are_left_out() -> None:
 
 def test_judges_that_are_always_equal_in_a_domain_are_expected_to_be_nothing() -> None:
     """Both judges are right on all of domain a; elsewhere j is right on half of the cases and k on none."""
-    cases = cases_of(60, dataset=["a"] * 20 + ["b"] * 20 + ["c"] * 20)
     said = {("j", "AB"): "A" * 20 + "AB" * 20, ("k", "AB"): "A" * 20 + "B" * 40}
-    rows = part(transfer(verdicts_of(said), gold_of("A" * 60), cases, policy="official", resamples=100), "ranking")
-    alike = rows[rows["subfield"] == "a"].iloc[0]
+    tables = tables_of(said, "A" * 60, dataset=["a"] * 20 + ["b"] * 20 + ["c"] * 20)
+    rows = part(transfer(*tables, policy="official", resamples=100), "ranking")
+    alike = rows.loc["a"]
     assert alike[["kendall_tau", "expected_low", "expected_high", "p_value"]].isna().all()
     assert "it takes two judges that are not equal" in alike["reason"]
 
@@ -119,66 +102,34 @@ def test_cases_of_no_domain_do_not_count() -> None:
     verdicts, gold, cases = example()
     where = cases["institution"].where(np.arange(25) < 20)
     rows = transfer(verdicts, gold, cases.assign(institution=where), by="institution", policy="official", resamples=0)
-    summary = rows[(rows["part"] == "summary") & (rows["judge"] == "j")].iloc[0]
+    summary = part_of(rows, "summary").set_index("judge").loc["j"]
     assert (summary["n"], summary["n_unassigned"]) == (20, 5)
     assert (summary["n_domains"], summary["n_excluded"]) == (2, 0)
 
 
-def test_no_end_is_filled_in_where_the_error_is_undefined() -> None:
-    """Issue 42, fault 16: [1.000, 1.000] where every domain is one cluster."""
-    cases = cases_of(30, dataset=["a"] * 10 + ["b"] * 10 + ["c"] * 10)
-    rows = transfer(verdicts_of({("j", "AB"): "A" * 30}), gold_of("A" * 30), cases, cluster="dataset", resamples=0)
-    domain = rows[rows["part"] == "domain"]
-    assert (domain["accuracy"] == 1).all()
-    assert domain[["low", "high"]].isna().all(axis=None)
-    assert domain["reason"].str.contains("one cluster").all()
-
-
 def test_four_small_domains_do_not_tell_that_nothing_varies() -> None:
     """Issue 42, fault 16: i2 "0.000 [0.000, 0.000]" of four domains of six cases."""
-    cases = cases_of(24, dataset=[name for name in "abcd" for _ in range(6)])
-    said = verdicts_of({("j", "AB"): "AAAABB" * 4, ("k", "AB"): "AAABBB" * 4})
-    summary = transfer(said, gold_of("A" * 24), cases, resamples=0).query("part == 'summary'")
+    rows = transfer(
+        *tables_of(
+            {("j", "AB"): "AAAABB" * 4, ("k", "AB"): "AAABBB" * 4}, "A" * 24, dataset=list(np.repeat([*"abcd"], 6))
+        ),
+        resamples=0,
+    )
+    summary = part_of(rows, "summary")
     assert (summary["i2"] == 0).all()
     assert summary[["i2_low", "i2_high"]].isna().all(axis=None)
     assert summary["reason"].str.contains("no interval of i2: domains are more alike than chance").all()
-    assert "cannot tell" in TABLES["transfer"].says(transfer(said, gold_of("A" * 24), cases, resamples=0))
-
-
-def test_a_prediction_is_never_narrower_than_the_interval_of_the_mean() -> None:
-    """Issue 42, fault 6: 6 of 32 judges had [.665, .726] inside [.649, .742]."""
-    generator = np.random.default_rng(3)
-    gold, n = "".join(generator.choice(list("AB"), 200)), 200
-    wrong = {"A": "B", "B": "A"}
-    said = {}
-    for judge in range(12):
-        right = np.zeros((4, 50), dtype=bool)  # domains that differ less than by chance
-        for domain in range(4):
-            right[domain, generator.permutation(50)[: 34 + (judge + domain) % 2]] = True
-        said[f"j{judge:02d}", "AB"] = "".join(g if ok else wrong[g] for g, ok in zip(gold, right.ravel(), strict=True))
-    cases = cases_of(n, dataset=[name for name in "abcd" for _ in range(50)])
-    rows = transfer(verdicts_of(said), gold_of(gold), cases, resamples=0)
-    own = rows[rows["part"] == "summary"].dropna(subset="prediction_low")
-    assert len(own) == 12
-    assert (own["prediction_low"] <= own["low"]).all()
-    assert (own["prediction_high"] >= own["high"]).all()
-
-
-def two_sided(n: int = 200) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
-    gold = np.array(list("AB" * (n // 2)))
-    return gold, np.where(gold == "A", "B", "A"), cases_of(n, dataset=[name for name in "abcd" for _ in range(n // 4)])
+    assert "cannot tell" in TABLES["transfer"].says(rows)
 
 
 def test_a_judge_of_other_cases_is_not_named_or_ranked() -> None:
     """Issue 42, fault 11: a poor judge that judged only the easiest cases had the highest mean of domains."""
-    gold, other, cases = two_sided()
-    easy = np.arange(200) % 5 == 0
-    good = np.where(easy | (np.arange(200) % 10 < 7), gold, other)
-    poor = np.where(easy, np.where(np.arange(200) % 25 == 0, other, gold), "-")
-    said = verdicts_of({("good", "AB"): "".join(good), ("fair", "AB"): "".join(np.where(np.arange(200) % 10 == 1, other,
-                        good)), ("poor", "AB"): "".join(poor)})  # fmt: skip
-    rows = transfer(said, gold_of("".join(gold)), cases, resamples=50)
-    summary = rows[rows["part"] == "summary"].set_index("judge")
+    case = np.arange(200)
+    easy = case % 5 == 0
+    good = easy | (case % 10 < 7)
+    right = {"good": good, "fair": good & (case % 10 != 1), "poor": np.where(easy, case % 25 != 0, -1)}
+    rows = transfer(*judged(right, "AB" * 100, dataset=np.repeat(list("abcd"), 50)), resamples=50)
+    summary = part_of(rows, "summary").set_index("judge")
     assert summary["accuracy"].idxmax() == "poor"
     assert summary["rank"].dropna().to_dict() == {"fair": 2, "good": 1}
     assert "not ranked" in summary["reason"]["poor"]
@@ -191,16 +142,11 @@ def test_a_judge_of_other_cases_is_not_named_or_ranked() -> None:
 def test_p_values_are_corrected_over_all_judges_and_over_all_domains() -> None:
     """Issue 42, fault 17: a difference between domains is stated only where the corrected test supports it."""
     generator = np.random.default_rng(8)
-    gold, other, cases = two_sided(400)
-    said = {(f"j{i:02d}", "AB"): "".join(np.where(generator.random(400) < 0.7, gold, other)) for i in range(12)}
-    rows = transfer(verdicts_of(said), gold_of("".join(gold)), cases, resamples=60)
-    summary = rows[rows["part"] == "summary"]
-    ordered = np.sort(summary["p_value"])
-    holm = np.minimum(np.maximum.accumulate(ordered * np.arange(12, 0, -1)), 1)
-    assert np.sort(summary["p_adjusted"]) == pytest.approx(holm)
+    right = {f"j{i:02d}": generator.random(400) < 0.7 for i in range(12)}
+    rows = transfer(*judged(right, "AB" * 200, dataset=np.repeat(list("abcd"), 100)), resamples=60)
+    summary = part_of(rows, "summary")
     assert set(summary["family"]) == {12}
-    ranked = rows[rows["part"] == "ranking"]
-    assert ranked["family"].tolist() == [4, 4, 4, 4]
+    assert set(part_of(rows, "ranking")["family"]) == {4}
     assert (summary["p_value"] <= 0.1).any() and not (summary["p_adjusted"] <= 0.05).any()
     assert TABLES["transfer"].says(rows).endswith("No significant difference between domains.")
 
@@ -212,40 +158,24 @@ def random_sets(rows: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarra
     return generator.normal(0, np.sqrt(variance) + spread), variance
 
 
-def test_the_variance_between_makes_the_generalised_q_its_expectation() -> None:
-    """Paule and Mandel's: Q is k - 1 at it, or less at 0; `statsmodels` finds it within 1e-6 of Q."""
-    effect, variance = random_sets(60, 7)
-    found = pool(effect, variance)
-    q = generalised_q(effect, variance, found.tau2)
-    assert q[found.tau2 > 0] == pytest.approx(6, abs=1e-5)
-    assert (q[found.tau2 == 0] <= 6).all()
-    assert (found.tau2 == 0).any() and (found.tau2 > 1).any()
-
-
 def generalised_q(effect: np.ndarray, variance: np.ndarray, tau2: np.ndarray) -> np.ndarray:
     weight = 1 / (variance + tau2[:, None])
     mean = (weight * effect).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
     return np.asarray((weight * (effect - mean) ** 2).sum(axis=1))
 
 
-def test_the_bounds_of_i2_are_where_q_is_a_quantile_of_chi_squared() -> None:
-    effect, variance = random_sets(40, 6, seed=1)
-    found = pool(effect, variance)
-    weight = 1 / variance
+def test_the_variance_between_and_the_bounds_of_i2_make_q_its_expectation_and_quantiles_of_chi_squared() -> None:
+    """Paule and Mandel's variance, or less at 0, and the Q profile; `statsmodels` finds the former within 1e-6 of Q."""
+    effect, variance = random_sets(60, 6, seed=1)
+    found, weight = pool(effect, variance), 1 / variance
     typical = 5 * weight.sum(axis=1) / (weight.sum(axis=1) ** 2 - (weight**2).sum(axis=1))
-    for i2, target in ((found.i2_low, stats.chi2.ppf(0.975, 5)), (found.i2_high, stats.chi2.ppf(0.025, 5))):
-        q = generalised_q(effect, variance, typical * i2 / (1 - i2))
-        assert (i2 > 0).any()
-        assert q[i2 > 0] == pytest.approx(target, rel=1e-9)
-        assert (q[i2 == 0] <= target * (1 + 1e-9)).all()
-
-
-def test_estimates_more_alike_than_chance_have_no_interval_of_i2() -> None:
-    """Issue 42, fault 16: "0.000 [0.000, 0.000]" of four domains of six cases."""
-    found = pool(np.array([[0.5, 0.51, 0.5, 0.49], [0.2, 0.5, 0.8, 0.5]]), np.full((2, 4), 0.04))
-    assert (found.i2[0], found.p_value[0] > 0.975) == (0, True)
-    assert np.isnan([found.i2_low[0], found.i2_high[0]]).all()
-    assert 0 <= found.i2_low[1] <= found.i2[1] < found.i2_high[1] < 1
+    low, high = (typical * i2 / (1 - i2) for i2 in (found.i2_low, found.i2_high))
+    targets = 5, stats.chi2.ppf(0.975, 5), stats.chi2.ppf(0.025, 5)
+    for tau2, target in zip((found.tau2, low, high), targets, strict=True):
+        q = generalised_q(effect, variance, tau2)
+        assert (tau2 > 0).any()
+        assert q[tau2 > 0] == pytest.approx(target, abs=1e-5)
+        assert (q[tau2 == 0] <= target * (1 + 1e-9)).all()
 
 
 @pytest.mark.parametrize("k", [3, 4, 6, 13])
@@ -266,15 +196,6 @@ def test_a_missing_estimate_is_as_if_it_had_never_been_there() -> None:
         assert getattr(holes, name) == pytest.approx(getattr(whole, name), abs=1e-12), name
     assert np.isnan(holes.weight[:, 2]).all()
     assert np.nansum(holes.weight, axis=1) == pytest.approx(np.ones(5))
-
-
-def test_equal_variances_make_it_a_one_sample_t_test() -> None:
-    """Hartung and Knapp's interval is then Student's, whatever the variance between is."""
-    effect = np.random.default_rng(3).normal(1, 2, (4, 9))
-    found = pool(effect, np.full(effect.shape, 0.7))
-    expected = stats.t.interval(0.95, 8, loc=effect.mean(axis=1), scale=stats.sem(effect, axis=1))
-    assert found.low == pytest.approx(expected[0])
-    assert found.high == pytest.approx(expected[1])
 
 
 def test_one_two_or_no_estimates() -> None:

@@ -29,18 +29,14 @@ GROUPS = groups_of({"base": "open", "tuned": "critic"}, {"tuned": "base"})
 
 
 def made(cases: pd.DataFrame = CASES, gold: str = "".join(GOLD), **options: Any) -> pd.DataFrame:
-    found = gains(VERDICTS, gold_of(gold), cases, GROUPS, training=TRAINING, resamples=0, **options)
+    found = gains(VERDICTS, gold_of(gold), cases, groups=GROUPS, training=TRAINING, resamples=0, **options)
     return found.set_index(found["subfield"].fillna("all"))
 
 
 @pytest.mark.parametrize("policy", ["balanced", "official", "strict"])
 def test_it_is_scored_by_the_same_policy_on_the_same_cases_as_the_judge(policy: str) -> None:
-    rows, unseen = made(policy=policy, by="organ"), USE == ""
-    for place, kept in {
-        "all": unseen,
-        "eye": unseen & (np.arange(N) < 100),
-        "lung": unseen & (np.arange(N) >= 100),
-    }.items():
+    rows, unseen, eye = made(policy=policy, by="organ"), USE == "", np.arange(N) < 100
+    for place, kept in {"all": unseen, "eye": unseen & eye, "lung": unseen & ~eye}.items():
         assert rows["n"][place] == kept.sum()
         assert rows["accuracy_words"][place] == pytest.approx((TOLD == GOLD)[kept].mean())
     assert f"{100 * rows['accuracy_words']['all']:.0f}%" in better_than_base(rows.reset_index(drop=True))
@@ -107,9 +103,8 @@ def test_each_judge_has_the_baseline_of_its_own_training_cases() -> None:
                        dict.fromkeys(["early", "tuned", "wrong"], "base"))  # fmt: skip
     misled = CASES.loc[(USE == "training") & (TOLD != GOLD), "case_id"]
     training = pd.concat([TRAINING, pd.DataFrame({"judge": "wrong", "case_id": misled, "use": "training"})])
-    found = gains(
-        pd.concat(named), gold_of("".join(GOLD)), CASES, groups, training=training, by="organ", resamples=0
-    )  # fmt: skip
+    options = {"groups": groups, "training": training, "by": "organ", "resamples": 0}
+    found = gains(pd.concat(named), gold_of("".join(GOLD)), CASES, **options)
     for organ, place in (("eye", np.arange(N) < 100), ("lung", np.arange(N) >= 100)):
         words = found[found["subfield"] == organ].set_index("tuned")["accuracy_words"]
         unseen = {"tuned": USE == "", "wrong": ~CASES["case_id"].isin(misled)}

@@ -15,39 +15,27 @@ from mrb_lib.stats.methods.response_traits import (
 
 
 @pytest.mark.parametrize(
-    ("name", "family"),
+    ("family", "names"),
     [
-        ("gpt-4o", "GPT"),
-        ("GPT 4", "GPT"),
-        ("Qwen2.5-VL-7B-Instruct", "Qwen2.5-VL"),
-        ("Qwen/Qwen2-VL-7B-Instruct", "Qwen2-VL"),
-        ("LLaVA-Med-v1.5", "LLaVA-Med"),
-        ("meta-llama/Llama-3.2-11B-Vision-Instruct", "Llama-3.2-Vision"),
-        ("GPT 3.5 Turbo (16k)", "GPT"),
-        ("openai/gpt-35-turbo", "GPT"),
-        ("gpt-10", "GPT"),
-        ("GPT-NeoXT-Chat-Base (20B)", None),
-        ("gpt-neox-20b", None),
-        ("EleutherAI/gpt-j-6b", None),
-        ("gpt2-xl", None),
-        ("GPT4All-J", None),
-        ("gpt-4-all", None),
-        ("Claude Instant v1", "Claude"),
-        ("Claudette-7B", None),
-        ("gemma-3-1b", "Gemma 3"),
-        ("Gemma 31B", None),
-        ("InternVL3_5-38B", "InternVL3.5"),
-        ("InternVL3-14B", "InternVL3"),
-        ("InternVL3.7-2B", None),
-        ("medgemma-1.5-4b", "MedGemma"),
-        ("random", None),
-        ("consensus-of", None),
-        ("Placebo-Chat-9B", None),
-        ("", None),
+        ("GPT", ["gpt-4o", "GPT 4", "GPT 3.5 Turbo (16k)", "openai/gpt-35-turbo", "gpt-10"]),
+        ("Qwen2.5-VL", ["Qwen2.5-VL-7B-Instruct"]),
+        ("Qwen2-VL", ["Qwen/Qwen2-VL-7B-Instruct"]),
+        ("LLaVA-Med", ["LLaVA-Med-v1.5"]),
+        ("Llama-3.2-Vision", ["meta-llama/Llama-3.2-11B-Vision-Instruct"]),
+        ("Claude", ["Claude Instant v1"]),
+        ("Gemma 3", ["gemma-3-1b"]),
+        ("InternVL3.5", ["InternVL3_5-38B"]),
+        ("InternVL3", ["InternVL3-14B"]),
+        ("MedGemma", ["medgemma-1.5-4b"]),
+        (
+            None,
+            ["GPT-NeoXT-Chat-Base (20B)", "gpt-neox-20b", "EleutherAI/gpt-j-6b", "gpt2-xl", "GPT4All-J", "gpt-4-all"],
+        ),
+        (None, ["Claudette-7B", "Gemma 31B", "InternVL3.7-2B", "random", "consensus-of", "Placebo-Chat-9B", ""]),
     ],
 )
-def test_family(name: str, family: str | None) -> None:
-    assert family_of(name) == family
+def test_family(family: str | None, names: list[str]) -> None:
+    assert {name: family_of(name) for name in names} == dict.fromkeys(names, family)
 
 
 def is_own_or_family(judge: str, responder: str) -> tuple[bool, bool]:
@@ -63,20 +51,13 @@ def test_names_are_compared_without_their_spelling() -> None:
     assert is_own_or_family("random", "first") == (False, False)
 
 
-def test_sides() -> None:
-    cases = pd.DataFrame(
-        {
-            "model_a": ["GPT-4o", "gpt-5", "gpt-4o", "Other-1B", None],
-            "model_b": ["Other-1B", "Other-1B", "gpt-5", "gpt-4o", "gpt-4o"],
-        }
-    )
+def test_a_judge_is_on_no_side_of_its_own_against_itself_or_where_nobody_is_named() -> None:
+    """On one side or the other: tests/stats/tables/bias/test_bias.py, against statsmodels."""
+    cases = pd.DataFrame({"model_a": ["gpt-4o", "GPT-4o", None], "model_b": ["gpt-5", "gpt-4o", "gpt-4o"]})
     own, family = kinship(["gpt-4o", "random"], cases)
-    assert own.tolist() == [[1, 0, 1, -1, -1], [0] * 5]
-    assert family.tolist() == [[0, 1, 0, 0, 0], [0] * 5]
-    both, _ = kinship(["gpt-4o"], pd.DataFrame({"model_a": ["gpt-4o"], "model_b": ["GPT-4o"]}))
-    assert both.tolist() == [[0]]
-    nobody, _ = kinship(["gpt-4o"], pd.DataFrame({"case_id": ["c"]}))
-    assert not nobody.any()
+    assert own.tolist() == [[1, 0, -1], [0] * 3]
+    assert family.tolist() == [[0] * 3] * 2
+    assert not kinship(["gpt-4o"], pd.DataFrame({"case_id": ["c"]}))[0].any()
 
 
 TEXT = """# Findings
