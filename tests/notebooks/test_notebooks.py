@@ -9,6 +9,7 @@ import nbformat
 import papermill
 import pytest
 from matplotlib.backends.backend_pdf import PdfFile
+from tests.published.sets import kqa
 
 from mrb_lib.benchmarks.benchmark import save
 from mrb_lib.benchmarks.formats import read_source
@@ -17,7 +18,6 @@ from mrb_lib.figures.style import Paper
 from mrb_lib.report import defaults, study
 from mrb_lib.tables.errors import NotApplicable
 from mrb_lib.verdicts.store import save_imported
-from tests.published.sets import kqa
 
 from .cells import NOTEBOOKS, cells_of, parameters_of, run_cells
 
