@@ -6,8 +6,9 @@ from scipy import special
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.contrasts import t_test
-from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.methods.welch import unpaired
+
+from .panels import inside, sampling
 
 BENCHMARKS = 4000
 
@@ -24,10 +25,8 @@ def test_it_is_found_as_often_as_it_should_be(n: int, share_before: float, in_cl
     value = (rng.random(felt.shape) < special.expit(felt)).astype(np.float64)
     common = special.expit(0.4 + rng.normal(0, 0.8, 10**6))
     truth = special.expit(special.logit(common) + known).mean() - common.mean()
-    sampling = Sampling(codes, np.zeros((0, n // in_cluster)))
-    made = unpaired(*(np.where(side, value, np.nan).T for side in (before, ~before)), sampling)
-    low, high, _ = intervals.t(made)
-    assert 0.94 <= ((low <= truth) & (truth <= high)).mean() <= 0.96
+    made = unpaired(*(np.where(side, value, np.nan).T for side in (before, ~before)), sampling(codes))
+    assert 0.94 <= inside(*intervals.t(made)[:2], truth) <= 0.96
     assert made.value.mean() == pytest.approx(truth, abs=0.005)
     if known == 0:
         assert 0.04 <= (t_test(made) <= 0.05).mean() <= 0.06

@@ -7,7 +7,6 @@ Over 1,000 simulated benchmarks a coverage of 95% has a Monte-Carlo error of .00
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import ndtr
 from scipy.stats import norm
 
 from mrb_lib.stats import intervals
@@ -18,6 +17,9 @@ from .panels import (
     MODALITIES,
     accuracy,
     cases_of,
+    chances,
+    clustered,
+    correlated,
     covered,
     covers_as_claimed,
     frame_of,
@@ -39,10 +41,8 @@ def test_accuracy_and_differences() -> None:
     """
     generator = np.random.default_rng(100)
     level = generator.uniform(0.62, 0.82, BENCHMARKS)
-    together = generator.random((1, BENCHMARKS, 100, 1))
-    alone = generator.random((2, BENCHMARKS, 100, 2))
-    hard = np.where(generator.random((1, BENCHMARKS, 100, 1)) < 0.5, together, alone)
-    tables = tables_of(hard < np.stack([level, level - 0.10])[:, :, None, None])
+    chance = chances(generator, 2, BENCHMARKS, 100, orders=2)
+    tables = tables_of(chance < np.stack([level, level - 0.10])[:, :, None, None])
     for policy in ("official", "balanced"):
         rows = accuracy(*tables, policy=policy, resamples=RESAMPLES)
         of_both = (covered(rows[rows["judge"] == j], truth) for j, truth in (("j00", level), ("j01", level - 0.10)))
@@ -79,11 +79,9 @@ def test_macro_accuracy(sizes: list[int], levels: list[float], macro: float) -> 
 
 def test_clusters_that_are_right_or_wrong_together() -> None:
     """60 clusters of 8 cases that are alike three times in four: rows of cases cover too seldom, clusters do not."""
-    generator = np.random.default_rng(11)
     cluster = np.repeat(np.arange(60), 8)
-    shared = generator.random((2, BENCHMARKS, 60))[..., cluster]
-    alone = generator.random((2, BENCHMARKS, 480))
-    tables = tables_of(np.where(generator.random((2, BENCHMARKS, 480)) < 0.75, shared, alone) < 0.6, cluster=cluster)
+    right = clustered(np.random.default_rng(11), (2, BENCHMARKS), cluster, 0.75) < 0.6
+    tables = tables_of(right, cluster=cluster)
     rows, apart = (
         each[each["judge"] == "j00"]
         for each in (accuracy(*tables, cluster=name, resamples=RESAMPLES) for name in ("cluster", "case_id"))
@@ -126,10 +124,8 @@ def test_unequal_clusters(clusters: int) -> None:
 
 
 def test_few_clusters_whose_interval_is_wilsons_or_students() -> None:
-    generator = np.random.default_rng(16)
     cluster = np.repeat(np.arange(10), 5)
-    shared, alone = generator.random((1, BENCHMARKS, 10))[..., cluster], generator.random((1, BENCHMARKS, 50))
-    right = np.where(generator.random((1, BENCHMARKS, 50)) < 0.6, shared, alone) < 0.65
+    right = clustered(np.random.default_rng(16), (1, BENCHMARKS), cluster, 0.6) < 0.65
     rows = accuracy(*tables_of(right, cluster=cluster), resamples=RESAMPLES)
     assert set(rows["interval"]) <= {"deff", "t"}
     assert covers_as_claimed(covered(rows, 0.65), trials=BENCHMARKS), covered(rows, 0.65)
@@ -186,14 +182,12 @@ def of_sides(labels: np.ndarray, right: tuple[float, float], ties: float, cluste
     """
     n = len(labels)
     generator = np.random.default_rng([n, clusters or 0])
-    codes = np.arange(n) if clusters is None else np.arange(n) % clusters
-    own, shared = generator.random((STUDIES, n)), generator.random((STUDIES, codes.max() + 1))[:, codes]
-    luck = own if clusters is None else np.where(generator.random((STUDIES, n)) < 0.5, own, shared)
+    codes = np.arange(n) % (clusters or n)
+    luck = clustered(generator, (STUDIES,), codes, 0.5)
     tied = generator.random((STUDIES, n)) < ties
     choice = np.where(tied, TIE, np.where(luck < np.array(right)[labels], labels, 1 - labels))
     panel = panel_of(np.repeat(choice[:, None, :, None], 2, axis=3), judges=[str(i) for i in range(STUDIES)])
-    options = {"cluster": "case_id" if clusters is None else "cluster", "resamples": 1000}
-    rows = accuracy(panel, frame_of(labels[None]), cases_of(n, cluster=codes), **options)
+    rows = accuracy(panel, frame_of(labels[None]), cases_of(n, codes), cluster="cluster", resamples=1000)
     return covered(rows, np.mean([ties / 2 + (1 - ties) * share for share in right]), "decisive_accuracy_")
 
 
@@ -229,22 +223,15 @@ def test_decisive_accuracy_near_one_covers_but_clusters_that_seldom_fail_as_one_
     assert of_sides(*easy, 15) < 0.9
 
 
-def happens(generator: np.random.Generator, chance: float, rho: float) -> np.ndarray:
-    """Whether something happens on each case, shape (BENCHMARKS, cases), alike within modalities."""
-    shared = generator.normal(0, 1, (BENCHMARKS, 9))[:, MODALITIES]
-    own = generator.normal(0, 1, shared.shape)
-    return np.asarray(ndtr(np.sqrt(rho) * shared + np.sqrt(1 - rho) * own) < chance)
-
-
 @pytest.mark.parametrize("table", ["consistency", "gains"])
 def test_nine_clusters_of_the_sizes_of_modalities(table: str) -> None:
     """Issue 42, fault 1: with clusters - 1 degrees of freedom, intervals of 95% covered 90 to 91%."""
     generator = np.random.default_rng(44)
     if table == "gains":
-        right = np.stack([happens(generator, chance, 0.1) for chance in (0.6, 0.7)])
+        right = correlated(generator, (2, BENCHMARKS), MODALITIES, 0.1) < np.array([0.6, 0.7])[:, None, None]
         options, truth, name = {"pairs": [("j00", "j01")]}, 0.1, ""
     else:
-        alike = happens(generator, 0.8, 0.1)
+        alike = correlated(generator, (BENCHMARKS,), MODALITIES, 0.1) < 0.8
         right = np.stack([np.ones_like(alike), alike], axis=-1)[None]
         options, truth, name = {}, 0.8, "consistency_"
     tables = tables_of(right, modality=MODALITIES.astype("str"))
