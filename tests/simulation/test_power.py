@@ -9,7 +9,7 @@ from mrb_lib.stats.contrasts import CLUSTERED, MCNEMAR, PERMUTATION
 from mrb_lib.stats.flips import flip_p
 from mrb_lib.stats.tables.power import Pairs, cases_needed, detectable
 
-from .panels import rows_of, tables_of
+from .panels import chances, rows_of, tables_of
 
 STUDIES = 2000
 """Of which a power of .8 is found within three Monte-Carlo errors, .027."""
@@ -97,10 +97,7 @@ def test_power_of_the_rows_of_the_tables_of_eight_judges() -> None:
     n, studies, base = 300, 250, 0.62
 
     def judges(best: float, count: int, cases: int) -> np.ndarray:
-        together = generator.random((1, count, cases), dtype=np.float32)
-        alone = generator.random((8, count, cases), dtype=np.float32)
-        drawn = np.where(generator.random((1, count, cases), dtype=np.float32) < 0.5, together, alone)
-        return drawn < np.array([best, *[base] * 7], dtype=np.float32)[:, None, None]
+        return chances(generator, 8, count, cases)[..., 0] < np.array([best, *[base] * 7])[:, None, None]
 
     smallest = 0.1
     for _ in range(3):

@@ -12,13 +12,22 @@ import pytest
 from scipy import special, stats
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.methods.forecasts import FOLDS, folds
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tables.selective import GRID, NONE, at_or_above, fixed_sequence, grid_place, risk_p
 from mrb_lib.tables.schema import CHOICES
 
-from .panels import MODALITIES, cases_of, covered, covers_as_claimed, forecasts_of, frame_of, rows_of
+from .panels import (
+    MODALITIES,
+    cases_of,
+    correlated,
+    covered,
+    covers_as_claimed,
+    forecasts_of,
+    frame_of,
+    rows_of,
+    sampling,
+)
 
 SETS = 500
 ALPHA = 0.15
@@ -121,7 +130,7 @@ def test_a_promise_is_given_where_there_is_something_to_promise() -> None:
 def test_intervals_cover_what_the_thresholds_of_the_folds_do(name: str, n: int) -> None:
     """On all cases to come, give or take a Monte-Carlo error. Of few answers the interval of agreement is cautious."""
     confidence, wrong, rows = drawn(name, n)
-    fold, place = folds(Sampling(np.arange(n), np.empty((0, n))), 0), grid_place(confidence)
+    fold, place = folds(sampling(n), 0), grid_place(confidence)
     key = (np.arange(SETS)[:, None] * FOLDS + fold) * len(GRID) + place
     counts = []
     for of in (key.ravel(), key[wrong]):
@@ -177,9 +186,8 @@ def test_nine_clusters_of_the_sizes_of_modalities_cover() -> None:
     """Issue 42, fault 1: with clusters - 1 degrees of freedom these intervals covered 90%."""
     generator, sets = np.random.default_rng(43), 1000
     confidence = generator.choice(KNOWN, (sets, len(MODALITIES)))
-    shared = generator.normal(0, 1, (sets, 9))[:, MODALITIES]
-    chance = special.ndtr(np.sqrt(0.1) * shared + np.sqrt(0.9) * generator.normal(0, 1, confidence.shape))
-    found = selective(*tables(confidence, chance < rising(confidence), MODALITIES), cluster="cluster")
+    wrong = correlated(generator, (sets,), MODALITIES, 0.1) < rising(confidence)
+    found = selective(*tables(confidence, wrong, MODALITIES), cluster="cluster")
     share = covered(found[found["part"] == "summary"], 1 - rising(KNOWN).mean())
     assert covers_as_claimed(share, trials=sets, least=0.015), share
 
