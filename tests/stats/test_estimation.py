@@ -1,3 +1,5 @@
+"""The bootstrap of clusters and its percentiles."""
+
 import numpy as np
 import pytest
 
@@ -7,16 +9,8 @@ from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of
 
 
-def sampling(codes: np.ndarray, resamples: int = 10, seed: int = 8) -> Sampling:
-    return Sampling(codes, drawn(int(codes.max()) + 1, resamples, seed))
-
-
-def test_a_resample_draws_as_many_clusters_as_there_are() -> None:
-    counts = drawn(7, 50, seed=3)
-    assert counts.shape == (50, 7)
-    assert (counts.sum(axis=1) == 7).all()
-    assert counts.mean(axis=0) == pytest.approx(np.ones(7), abs=0.5)
-    assert (drawn(7, 50, seed=4) != counts).any()
+def sampling(codes: np.ndarray, resamples: int = 10) -> Sampling:
+    return Sampling(codes, drawn(int(codes.max()) + 1, resamples, seed=8))
 
 
 def test_replicates_equal_a_plain_bootstrap_of_the_rows_of_drawn_clusters() -> None:
@@ -25,8 +19,7 @@ def test_replicates_equal_a_plain_bootstrap_of_the_rows_of_drawn_clusters() -> N
     found = estimate(mean(values[:, None]), sampling(codes)).replicates
     plain = np.random.default_rng(8)
     for i in range(10):
-        of_resample = plain.integers(0, 5, 5)
-        rows = np.concatenate([values[codes == cluster] for cluster in of_resample])
+        rows = np.concatenate([values[codes == cluster] for cluster in plain.integers(0, 5, 5)])
         assert found[i, 0] == pytest.approx(rows.mean())
 
 
@@ -62,7 +55,6 @@ def test_an_average_that_lacks_labels_is_worth_as_many_cases_as_have_its_error()
     assert effective_size(found) == pytest.approx(independent, rel=0.05)
 
 
-def test_without_resamples_there_are_no_percentiles() -> None:
-    assert np.isnan(percentiles(estimate(mean(np.ones((4, 1))), sampling(np.arange(4), 0)))).all()
+def test_resamples_must_not_be_negative() -> None:
     with pytest.raises(InputError, match="resamples -1: must not be negative"):
         Sampling.of(cases_of(4), None, -1, 0)
