@@ -58,6 +58,11 @@ def marks(axes: Axes, gid: str = "values") -> np.ndarray:
     return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
 
 
+def known(points: np.ndarray) -> np.ndarray:
+    """The points that are somewhere."""
+    return points[~np.isnan(points).any(axis=1)]
+
+
 def spans(axes: Axes, gid: str = "intervals") -> list[np.ndarray]:
     """The ends of every interval of this name."""
     return list(next(drawn for drawn in axes.collections if drawn.get_gid() == gid).get_segments())

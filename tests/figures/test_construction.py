@@ -14,18 +14,15 @@ Flaws = Callable[[Figure], list[str]]
 
 
 def test_the_funnel_says_what_went_in_what_was_kept_and_why_not_the_rest(flaws: Flaws) -> None:
-    steps = pd.DataFrame(
-        [
-            ("start", 5000, 4800, "duplicate", 150.0),
-            ("start", 5000, 4800, "unreadable image", 30.0),
-            ("start", 5000, 4800, "an image that shows more than one patient", 11.0),
-            ("start", 5000, 4800, "other", 9.0),
-            ("filter", 4800, 2000, "too easy", 2800.0),
-            ("release", 2000, 2000, None, np.nan),
-        ],
-        columns=["step", "n_in", "n_out", "reason", "n_items"],
-    )
-    drawn = construction.funnel(steps)
+    reasons = {
+        "duplicate": 150.0,
+        "unreadable image": 30.0,
+        "an image that shows more than one patient": 11.0,
+        "other": 9,
+    }
+    start = [("start", 5000, 4800, reason, n) for reason, n in reasons.items()]
+    rows = [*start, ("filter", 4800, 2000, "too easy", 2800.0), ("release", 2000, 2000, None, np.nan)]
+    drawn = construction.funnel(pd.DataFrame(rows, columns=["step", "n_in", "n_out", "reason", "n_items"]))
     [axes] = drawn.axes
     texts = [text.get_text() for text in axes.texts]
     assert "5,000 \u2192 4,800" in texts

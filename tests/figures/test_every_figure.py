@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from mrb_lib.figures.registry import FIGURES, FigureSpec
 from mrb_lib.figures.style import PAGE, Paper, mark_simulated
 from mrb_lib.stats.columns import TABLES
-from tests.figures.read import JUDGES, draw, shown
+from tests.figures.read import JUDGES, beside_others, draw, shown, titles
 from tests.stats.small_tables import OF_PREFERENCES
 
 NAMED = ("judge", "judge_1", "judge_2", "base", "tuned", "responder")
@@ -34,6 +34,11 @@ NAMED_OTHERWISE = ("adjudication-reasons", "probe-severity", "responder-strength
 LEFT_OUT = ("adjudication-moves", "adjudication-reasons", "gold-ranks", "jury-sizes", "leaderboard", "learning-curve",
             "models-difficulty", "models-suspicion", "overconfidence", "power", "probe-severity", "rank-agreement",
             "reliability", "risk-coverage", "subfields-mean", "transfer-predictions")  # fmt: skip
+# They have a panel per dimension; of others rows of another dimension cannot be made, or are drawn in other ways.
+PANELS = ("agreement-pairs", "ceiling-alternative", "ceiling-annotators", "ceiling-distances", "group-contrasts",
+          "leaderboard", "models-effects", "order-consistency", "overconfidence", "position-bias", "rank-agreement",
+          "training-gains")  # fmt: skip
+OF_ALL_DIMENSIONS = ("adjudication-reasons", "agreement-dimensions", "every-dimension")
 MANY = [tuple(f"{name} of group {i}" for name in JUDGES) for i in range(10)]
 SPECS = [spec for spec in FIGURES.values() if spec.table in OF_PREFERENCES and spec.id not in LACKING]
 
@@ -116,6 +121,16 @@ def test_rows_of_subfields_are_not_drawn(spec: FigureSpec) -> None:
     parts = rows.assign(subfield="lung", by="organ", **{spec.shows: 0.0123})
     every = pd.concat([rows, parts.astype(rows.dtypes.to_dict())], ignore_index=True)
     np.testing.assert_array_equal(np.sort(numbers(draw(spec.id, every))), np.sort(numbers(draw(spec.id, rows))))
+
+
+@figures_but(*OF_ALL_DIMENSIONS)
+def test_rows_of_another_dimension_are_not_drawn_or_have_a_panel(spec: FigureSpec) -> None:
+    rows = shown(spec.id)
+    figure = draw(spec.id, beside_others(rows, **{spec.shows: 0.0123}))
+    if spec.id in PANELS:
+        assert {"Overall", "Accuracy"} <= {title.title() for title in titles(figure)}
+    else:
+        np.testing.assert_array_equal(np.sort(numbers(figure)), np.sort(numbers(draw(spec.id, rows))))
 
 
 @figures_but(*NAMED_OTHERWISE, where=lambda spec: "judges" in inspect.signature(spec.draw).parameters)

@@ -5,13 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mrb_lib.tables.errors import NotApplicable
-from tests.figures.read import beside_others, copied, draw, of, shown
-
-STEPS = ("changed", "changed_low", "changed_high")
+from tests.figures.read import copied, draw, of, shown, ticks
 
 
 def rows() -> pd.DataFrame:
@@ -19,29 +16,22 @@ def rows() -> pd.DataFrame:
     made = shown("probe-severity")
     made = made[made["judge"].isin(["j1", "j2"]) & made["probe"].isin(["image/blur", "image/removed"])].copy()
     made["kept_expectation"] = made["judge"].ne("j1").astype("boolean")
-    for name, value in zip(STEPS, (0.2, 0.15, 0.25), strict=True):
+    for name, value in zip(("changed", "changed_low", "changed_high"), (0.2, 0.15, 0.25), strict=True):
         made[name] = value * made["severity"].fillna(1).astype(float)
     unknown = {"probe": "their/own", "severity": None, "expected": None, "kept_expectation": None}
-    return beside_others(pd.concat([made, copied(made.head(1), "judge", ["j1"]).assign(**unknown)]), changed=0.9)
-
-
-def framed(axes: Axes) -> set[tuple[float, ...]]:
-    return {tuple(np.floor(patch.get_xy())) for patch in axes.patches if patch.get_gid() == "broken"}
-
-
-def names(labels: list[object]) -> list[str]:
-    return [text.get_text() for text in labels]
+    return pd.concat([made, copied(made.head(1), "judge", ["j1"]).assign(**unknown)])
 
 
 def test_the_profile_shows_the_highest_severity_and_frames_what_is_not_kept() -> None:
-    axes = draw("probe-profile", rows(), ()).axes[0]
-    assert names(axes.get_yticklabels()) == ["image/blur (same)", "image/removed (worse)", "their/own (?)"]
+    for judges, order, broken in (((), ["j1", "j2"], 0.0), (["not-probed", "j2", "j1"], ["j2", "j1"], 1.0)):
+        axes = draw("probe-profile", rows(), judges).axes[0]
+        assert [text.get_text() for text in axes.get_xticklabels()] == order
+        framed = {tuple(np.floor(patch.get_xy())) for patch in axes.patches if patch.get_gid() == "broken"}
+        assert framed == {(broken, 0.0), (broken, 1.0)}
+    assert ticks(axes) == ["image/blur (same)", "image/removed (worse)", "their/own (?)"]
     written = [text.get_text() for text in axes.texts]
     assert written[:2] == ["40\n30\u201350"] * 2
     assert written.count("n/a") == 1
-    assert (names(axes.get_xticklabels()), framed(axes)) == (["j1", "j2"], {(0.0, 0.0), (0.0, 1.0)})
-    turned = draw("probe-profile", rows(), ["not-probed", "j2", "j1"]).axes[0]
-    assert (names(turned.get_xticklabels()), framed(turned)) == (["j2", "j1"], {(1.0, 0.0), (1.0, 1.0)})
 
 
 @pytest.mark.parametrize("n", [2, 12, 45])
@@ -56,10 +46,8 @@ def test_many_judges_have_a_row_each(flaws: Callable[[Figure], list[str]], n: in
 
 def test_severities_are_drawn_as_a_line_a_judge() -> None:
     [axes] = draw("probe-severity", rows()).axes
-    drawn = [line for line in axes.get_lines() if line.get_gid() == "values"]
-    assert len(drawn) == 2
-    for line in drawn:
-        np.testing.assert_allclose(line.get_ydata(), [0.2, 0.4])
+    drawn = [line.get_ydata() for line in axes.get_lines() if line.get_gid() == "values"]
+    np.testing.assert_allclose(drawn, [[0.2, 0.4]] * 2)
     with pytest.raises(NotApplicable, match="no probe of these verdicts has several steps"):
         draw("probe-severity", of(rows(), probe="image/removed"))
 

@@ -68,12 +68,11 @@ def test_what_repeats_is_drawn_where_no_cluster_is_named() -> None:
     """Rows of two judges share their case, which shares its question with others."""
     case = [f"c{i}" for i in range(60)]
     frame = pd.DataFrame({"case_id": case * 2, "question": [f"q{i % 12}" for i in range(60)] * 2, "value": range(120)})
-    [row] = mrb_lib.bootstrap(frame, lambda part: part["value"].mean(), resamples=50).itertuples()
-    assert (row.cluster, row.n_clusters, row.n) == ("question", 12, 120)
-    [row] = mrb_lib.bootstrap(frame, lambda part: part["value"].mean(), resamples=50, cluster="case_id").itertuples()
-    assert (row.cluster, row.n_clusters) == ("case_id", 60)
-    [row] = mrb_lib.bootstrap(frame[["value"]], lambda part: part["value"].mean(), resamples=50).itertuples()
-    assert (row.cluster, row.n_clusters) == ("row", 120)
+    for given, named, unit in (
+        (frame, None, ("question", 12)), (frame, "case_id", ("case_id", 60)), (frame[["value"]], None, ("row", 120)),
+    ):  # fmt: skip
+        [row] = mrb_lib.bootstrap(given, lambda part: part["value"].mean(), resamples=50, cluster=named).itertuples()
+        assert ((row.cluster, row.n_clusters), row.n) == (unit, 120)
 
 
 def test_what_is_undefined_has_a_reason() -> None:

@@ -22,7 +22,9 @@ def results(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize(
-    ("first", "tied", "second", "gap"), [(30, 10, 20, np.log(35 / 25)), (0, 5, 0, 0), (1e6, 0, 1, np.log(1e6))]
+    ("first", "tied", "second", "gap"),
+    [(30, 10, 20, np.log(35 / 25)), (0, 5, 0, 0), (1e6, 0, 1, np.log(1e6))],
+    ids=["usual", "ties alone", "lopsided"],
 )
 def test_two_responders_have_a_closed_form(first: float, tied: float, second: float, gap: float) -> None:
     wins, ties = np.array([[0, first], [second, 0]]), np.array([[0, tied], [tied, 0]])
