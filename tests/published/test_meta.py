@@ -70,14 +70,6 @@ def test_trials_that_happen_to_agree_narrow_no_interval() -> None:
     assert (found.tau2, found.i2) == pytest.approx((0, 0), abs=1e-6)
 
 
-def test_no_interval_is_narrower_than_that_of_a_fixed_effect() -> None:
-    generator = np.random.default_rng(0)
-    variance = generator.uniform(0.01, 0.1, (2000, 6))
-    found = pool(generator.normal(0, np.sqrt(variance)), variance)
-    fixed = 2 * 1.959963984540054 / np.sqrt((1 / variance).sum(axis=1))
-    assert (found.high - found.low >= fixed).all()
-
-
 def test_hartung_and_knapps_interval_is_that_of_statsmodels() -> None:
     for effect, variance in (risk_ratios(), odds_ratios()):
         expected = combine_effects(effect, variance, method_re="pm", use_t=True)

@@ -4,6 +4,8 @@ Over 1,000 simulated benchmarks a coverage of 95% has a Monte-Carlo error of .00
 98.5% is found out. Sizes are the hardest ones: 100 cases, 8 clusters.
 """
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -195,32 +197,30 @@ def sides(n: int, share_of_a: float) -> np.ndarray:
     return np.r_[0, 1, np.random.default_rng(n).random(n)[2:] >= share_of_a].astype(np.int64)
 
 
-@pytest.mark.parametrize("clusters", [None, 15])
+DESIGNS = {
+    "few": (sides(120, 0.5), (0.7, 0.7), 0.1), "lopsided": (sides(400, 0.8), (0.9, 0.5), 0.0),
+    "ties": (sides(600, 0.5), (0.6, 0.8), 0.3), "five of a side": (np.repeat([0, 1], [95, 5]), (0.8, 0.5), 0.0),
+    "ten of a side": (np.repeat([0, 1], [90, 10]), (0.8, 0.5), 0.0), "near one": (sides(400, 0.5), (0.95, 0.95), 0.05),
+    "four of a side": (np.repeat([0, 1], [96, 4]), (0.8, 0.5), 0.0),
+    "four clusters of a side": ((np.arange(100) % 25 == 0).astype(np.int64), (0.8, 0.5), 0.0),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("labels", "right", "ties"),
-    [(sides(120, 0.5), (0.7, 0.7), 0.1), (sides(400, 0.8), (0.9, 0.5), 0.0), (sides(600, 0.5), (0.6, 0.8), 0.3)],
-    ids=["few", "lopsided", "ties"],
-)
-def test_decisive_accuracy(labels: np.ndarray, right: tuple[float, float], ties: float, clusters: int | None) -> None:
-    assert 0.93 <= of_sides(labels, right, ties, clusters) <= 0.975
+    ("design", "clusters", "least", "most"),
+    [
+        *product(("few", "lopsided", "ties"), (None, 15), (0.93,), (0.975,)),
+        ("five of a side", None, 0.93, 0.975), ("ten of a side", 50, 0.93, 0.975), ("near one", None, 0.93, 0.975),
+        ("near one", 15, 0.5, 0.9), ("four of a side", None, 0, 0), ("four clusters of a side", 25, 0, 0),
+    ],
+)  # fmt: skip
+def test_decisive_accuracy(design: str, clusters: int | None, least: float, most: float) -> None:
+    """One case of a side has no residual: taken as known, the interval never covered; with three, 79% of the time.
 
-
-@pytest.mark.parametrize(("rare", "clusters"), [(5, None), (10, 50)])
-def test_decisive_accuracy_where_gold_seldom_names_a_side(rare: int, clusters: int | None) -> None:
-    """One case of a side has no residual: taken as known, the interval never covered; with three, 79% of the time."""
-    assert 0.93 <= of_sides(np.repeat([0, 1], [100 - rare, rare]), (0.8, 0.5), 0.0, clusters) <= 0.975
-
-
-@pytest.mark.parametrize(("labels", "clusters"), [(np.repeat([0, 1], [96, 4]), None), (np.arange(100) % 25 == 0, 25)])
-def test_a_side_in_fewer_than_five_clusters_has_no_interval(labels: np.ndarray, clusters: int | None) -> None:
-    assert of_sides(labels.astype(np.int64), (0.8, 0.5), 0.0, clusters) == 0.0
-
-
-def test_decisive_accuracy_near_one_covers_but_clusters_that_seldom_fail_as_one_are_not_seen() -> None:
-    """Where one cluster in twenty is wrong as a whole, half of the studies with 15 clusters hold none that is."""
-    easy = sides(400, 0.5), (0.95, 0.95), 0.05
-    assert 0.93 <= of_sides(*easy, None) <= 0.975
-    assert of_sides(*easy, 15) < 0.9
+    A side in fewer than five clusters has no interval. Where one cluster in twenty is wrong as a whole, half of the
+    studies with 15 clusters hold none that is.
+    """
+    assert least <= of_sides(*DESIGNS[design], clusters) <= most
 
 
 @pytest.mark.parametrize("table", ["consistency", "gains"])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.columns import UNITS, Column, estimated
+from mrb_lib.stats.columns import UNITS
 from mrb_lib.stats.phrases import human_level, interval, percent, points
 from mrb_lib.stats.tables.bias import SEPARATED
 
@@ -42,13 +42,6 @@ def test_a_method_names_its_source_with_the_year() -> None:
     for table, columns in methods.items():
         for name in columns:
             assert re.search(r"\b(19|20)\d\d\b", TABLES[table].column(name).source), (table, name)
-
-
-def test_the_ends_of_an_interval_say_whose_they_are() -> None:
-    rate = estimated("rate", "share of ties")
-    assert rate.with_ends()[1] == Column("rate_low", "lower end of the 95% interval of rate", "share 0-1")
-    named = Column("rate", "share of ties", ends=("low", "high"))
-    assert named.with_ends()[2] == Column("high", "upper end of the 95% interval of rate", "number")
 
 
 def test_accuracy_calls_a_mean_score_no_share_of_cases() -> None:
