@@ -59,7 +59,7 @@ def test_accuracy_of_100_cases_at_any_level(low: float, high: float) -> None:
     generator = np.random.default_rng(15)
     level = generator.uniform(low, high, BENCHMARKS)
     rows = accuracy(*tables_of(generator.random((1, BENCHMARKS, 100)) < level[:, None]), resamples=RESAMPLES)
-    assert covers_as_claimed(covered(rows, level), trials=BENCHMARKS), covered(rows, level)
+    assert covers_as_claimed(covered(rows, level), trials=BENCHMARKS)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,7 @@ def test_macro_accuracy(sizes: list[int], levels: list[float], macro: float) -> 
     organ = np.array([f"organ {i}" for i in range(len(sizes))])[of_case]
     rows = accuracy(*tables_of(right, organ=organ), by="organ", resamples=RESAMPLES)
     rows = rows[rows["subfield"].isna()]
-    found = covered(rows, macro, "macro_accuracy_")
-    assert covers_as_claimed(found, trials=BENCHMARKS), found
+    assert covers_as_claimed(covered(rows, macro, "macro_accuracy_"), trials=BENCHMARKS)
     assert rows["accuracy"].mean() == pytest.approx(np.array(levels)[of_case].mean(), abs=0.01)
 
 
@@ -89,7 +88,7 @@ def test_clusters_that_are_right_or_wrong_together() -> None:
         for each in (accuracy(*tables, cluster=name, resamples=RESAMPLES) for name in ("cluster", "case_id"))
     )
     found = covered(rows, 0.6), covered(pairs_of(*tables, resamples=RESAMPLES), 0.0)
-    assert covers_as_claimed(*found, trials=BENCHMARKS), found
+    assert covers_as_claimed(*found, trials=BENCHMARKS)
     design_effect = (rows["standard_error"] / apart["standard_error"]) ** 2
     assert design_effect.mean() == pytest.approx(1 + 7 * 0.75**2, abs=0.2)
     assert covered(apart, 0.6) < 0.75
@@ -120,9 +119,8 @@ def test_unequal_clusters(clusters: int) -> None:
     # Always A is always right.
     found = covered(rows, LEVEL), covered(pairs, 0.0), covered(rows, LEVEL - 1, "above_constant_")
     assert set(pairs["interval"]) == {"t" if clusters < 50 else "percentile"}
-    assert covers_as_claimed(*found, trials=BENCHMARKS), found
-    size = (pairs["p_value"] <= 0.05).mean()
-    assert rejects_as_claimed(size, trials=BENCHMARKS), size
+    assert covers_as_claimed(*found, trials=BENCHMARKS)
+    assert rejects_as_claimed((pairs["p_value"] <= 0.05).mean(), trials=BENCHMARKS)
 
 
 def test_few_clusters_whose_interval_is_wilsons_or_students() -> None:
@@ -130,7 +128,7 @@ def test_few_clusters_whose_interval_is_wilsons_or_students() -> None:
     right = clustered(np.random.default_rng(16), (1, BENCHMARKS), cluster, 0.6) < 0.65
     rows = accuracy(*tables_of(right, cluster=cluster), resamples=RESAMPLES)
     assert set(rows["interval"]) <= {"deff", "t"}
-    assert covers_as_claimed(covered(rows, 0.65), trials=BENCHMARKS), covered(rows, 0.65)
+    assert covers_as_claimed(covered(rows, 0.65), trials=BENCHMARKS)
 
 
 def test_questions_that_repeat_are_the_default() -> None:
@@ -142,7 +140,7 @@ def test_questions_that_repeat_are_the_default() -> None:
         (pairs_of(*tables, policy="official", cluster=name, resamples=0)["p_value"] <= 0.05).mean()
         for name in (None, "case_id")
     )
-    assert rejects_as_claimed(by_question, trials=BENCHMARKS), by_question
+    assert rejects_as_claimed(by_question, trials=BENCHMARKS)
     assert by_case > 0.4, by_case
 
 
@@ -157,8 +155,7 @@ def test_kappa(clusters: int | None) -> None:
     knows = generator.uniform(0.6 - spread, 0.6 + spread, (BENCHMARKS, cluster.max() + 1))[:, cluster, None]
     choice = np.where(generator.random(shape) < knows, label[..., None], generator.choice(3, shape, p=share))
     rows = accuracy(panel_of(choice[None]), frame_of(label), cases_of(shape[1], cluster=cluster), resamples=0)
-    found = covered(rows, 0.6, "cohen_kappa_")
-    assert covers_as_claimed(found, trials=BENCHMARKS), found
+    assert covers_as_claimed(covered(rows, 0.6, "cohen_kappa_"), trials=BENCHMARKS)
 
 
 def test_distance_to_the_annotators_with_few_clusters() -> None:
@@ -170,8 +167,8 @@ def test_distance_to_the_annotators_with_few_clusters() -> None:
     wrong = (generator.random(accuracies.shape) >= accuracies).astype(np.int64)
     judge, people, cases = panel_of(wrong[:1]), frame_of(wrong[1:], ["A", "B"]), cases_of(80, cluster=cluster)
     rows = rows_of("ceiling", judge, None, cases, people, epsilon=0.2, resamples=RESAMPLES)
-    unlike = rows.loc[rows["part"] == "judge", "verdict"].isin(["below", "above"]).mean()
-    assert rejects_as_claimed(unlike, trials=trials), unlike
+    verdict = rows.loc[rows["part"] == "judge", "verdict"]
+    assert rejects_as_claimed(verdict.isin(["below", "above"]).mean(), trials=trials)
 
 
 STUDIES = 2000
@@ -235,8 +232,8 @@ def test_nine_clusters_of_the_sizes_of_modalities(table: str) -> None:
         right = np.stack([np.ones_like(alike), alike], axis=-1)[None]
         options, truth, name = {}, 0.8, "consistency_"
     tables = tables_of(right, modality=MODALITIES.astype("str"))
-    found = covered(rows_of(table, *tables, cluster="modality", resamples=40, **options), truth, name)
-    assert covers_as_claimed(found, trials=BENCHMARKS), found
+    rows = rows_of(table, *tables, cluster="modality", resamples=40, **options)
+    assert covers_as_claimed(covered(rows, truth, name), trials=BENCHMARKS)
 
 
 LEVELS = np.array([0.6, 0.65, 0.7, 0.75, 0.8, 0.7])
