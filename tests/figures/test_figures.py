@@ -22,9 +22,9 @@ from mrb_lib.figures.paper import every_dimension
 from mrb_lib.figures.style import COLOURS, Paper, canvas, house_style, mark_simulated, percent_axis
 from mrb_lib.tables.schema import ORGANS
 from tests.figures.read import draw, shown
+from tests.figures.test_gallery import cards_of
 from tests.figures.test_paper import cells_of, judges_in
 from tests.figures.test_selective import pairs_of
-from tests.figures.test_values import cards_of
 
 
 def picture(side: int = 64) -> bytes:

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mrb_lib.figures import adjudication, agreement, jury, transfer
+from mrb_lib.figures import adjudication, agreement, jury, ratings, transfer
 from mrb_lib.figures import gold as plots
 from mrb_lib.figures.lettering import labels
 from mrb_lib.figures.transfer import MOST_FORESTS
@@ -497,3 +497,104 @@ def test_groups_are_no_steps_and_the_judges_that_follow_severity_most_are_in_col
     assert len([line for line in figure.axes[0].get_lines() if line.get_gid() == "values"]) == len(slopes)
     named = {text.get_text() for text in figure.legends[0].get_texts()}
     assert named == {"c", "d", "e", "f", "g", "h", "2 other judges"}
+
+
+def rated() -> pd.DataFrame:
+    """Two judges on two dimensions, and rows of a subfield that are not drawn."""
+    index = pd.MultiIndex.from_product([["j1", "j2"], ["other", "overall"]], names=["judge", "dimension"])
+    rows = index.to_frame(index=False).assign(subfield=None, part="rating")
+    for i, name in enumerate((*ratings.NEARNESS, *ratings.SAFETY, "mean_difference")):
+        rows[name] = 0.1 + 0.02 * i + 0.2 * np.arange(len(rows))
+        rows[f"{name}_low"], rows[f"{name}_high"] = rows[name] - 0.05, rows[name] + 0.05
+    rows.loc[0, ["mean_difference", "mean_difference_low", "mean_difference_high"]] = np.nan
+    return pd.concat([rows, rows.assign(subfield="lung", exact=0.9)], ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("draw_it", "measures"),
+    [(ratings.rating_agreement, ratings.NEARNESS), (ratings.rating_safety, ratings.SAFETY)],
+    ids=["agreement", "safety"],
+)
+def test_measures_of_ratings_have_a_panel_each(
+    draw_it: Callable[..., Figure], measures: dict[str, str], flaws: Flaws
+) -> None:
+    figure = draw_it(rated(), dimension="overall", judges=["j2", "j1"])
+    own = of(rated(), dimension="overall").query("subfield.isna()").set_index("judge").loc[["j2", "j1"]]
+    for axes, name in zip(figure.axes, measures, strict=True):
+        assert marks(axes)[:, 0].tolist() == own[name].tolist()
+    assert ticks(figure.axes[0]) == ["j2", "j1"]
+    assert flaws(figure) == []
+
+
+def test_leniency_has_a_panel_per_dimension(flaws: Flaws) -> None:
+    figure = ratings.rating_leniency(rated(), dimension="overall", judges=["j1", "j2"])
+    whole = rated().query("subfield.isna()").dropna(subset="mean_difference")
+    for axes, name in zip(figure.axes, ("other", "overall"), strict=True):
+        assert marks(axes)[:, 0].tolist() == of(whole, dimension=name)["mean_difference"].tolist()
+    assert [len(texts(axes)) for axes in figure.axes] == [1, 0]
+    assert flaws(figure) == []
+
+
+ENDS = ["decisive_accuracy", "decisive_accuracy_low", "decisive_accuracy_high"]
+
+
+def board() -> pd.DataFrame:
+    """The rows of the leaderboard, on two dimensions."""
+    return beside_others(shown("leaderboard"))
+
+
+def panel(figure: Figure, title: str) -> Axes:
+    return next(axes for axes in figure.axes if axes.get_title() == title)
+
+
+def test_leaderboard_draws_every_value_and_interval_of_the_ranking_quantity() -> None:
+    figure = draw("leaderboard", board())
+    for dimension in ("accuracy", "overall"):
+        axes = panel(figure, dimension.title())
+        place = dict(zip(ticks(figure.axes[0]), axes.get_yticks(), strict=True))
+        drawn = {y: x for x, y in marks(axes)}
+        bars = {segment[0, 1]: (segment[0, 0], segment[1, 0]) for segment in spans(axes)}
+        for row in of(board(), dimension=dimension, kind="judge").itertuples():
+            assert drawn[place[row.judge]] == row.decisive_accuracy
+            assert bars[place[row.judge]] == (row.decisive_accuracy_low, row.decisive_accuracy_high)
+        assert any(list(line.get_xdata()) == [0.5, 0.5] for line in axes.lines)
+
+
+def test_leaderboard_of_ratings_draws_accuracy_without_a_line() -> None:
+    rows = shown("leaderboard").assign(**dict.fromkeys(ENDS, np.nan))
+    axes = draw("leaderboard", rows).axes[0]
+    assert sorted(marks(axes)[:, 0]) == sorted(of(rows, kind="judge")["accuracy"])
+    assert not any(list(line.get_xdata()) == [0.5, 0.5] for line in axes.lines)
+
+
+def test_a_missing_value_or_interval_is_drawn_as_missing() -> None:
+    judged = of(shown("leaderboard"), kind="judge").reset_index(drop=True)
+    judged.loc[1, ENDS] = np.nan
+    axes = draw("leaderboard", judged).axes[0]
+    assert (len(marks(axes)), texts(axes)) == (2, ["n/a"])
+    assert 0 not in marks(axes)[:, 0]
+    axes = draw("leaderboard", judged.assign(**dict.fromkeys(ENDS[1:], np.nan))).axes[0]
+    assert (len(marks(axes)), spans(axes)) == (2, [])
+    unasked = of(board(), kind="judge").iloc[:-1]
+    assert texts(panel(draw("leaderboard", unasked), "Accuracy")) == ["n/a"], "not asked about a dimension"
+
+
+def test_heatmap_cells_hold_the_values_and_heads_their_numbers_of_cases() -> None:
+    rows = shown("subfields").replace({"subfield": {"lung": "oral_cavity"}})
+    rows = rows[rows["kind"].eq("judge")].reset_index(drop=True)
+    gone = rows["judge"].eq("j2") & rows["subfield"].eq("oral_cavity")
+    rows.loc[gone, ["accuracy", "low", "high"]] = np.nan
+    rows["n"] = rows["n"].astype(float).mask(gone, 5)
+    axes = draw("subfields", rows).axes[0]
+    mesh = next(c for c in axes.collections if c.get_gid() == "cells")
+    drawn = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(3, 2)
+    expected = rows.pivot(index="judge", columns="subfield", values="accuracy").loc[ticks(axes), ["eye", "oral_cavity"]]
+    np.testing.assert_array_equal(drawn, expected)
+    assert len([patch for patch in axes.patches if patch.get_gid() == "not-available"]) == 1
+    cells = texts(axes, "cell")
+    assert cells.count("n/a") == 1
+    first = of(rows, judge=ticks(axes)[0], subfield="eye").iloc[0]
+    assert cells[0] == f"{100 * first.accuracy:.0f}\n{100 * first.low:.0f}\u2013{100 * first.high:.0f}"
+    n = rows.groupby("subfield")["n"].max()
+    heads = [f"Eye\nn = {n['eye']:.0f}", f"Oral cavity\nn = 5\u2013{n['oral_cavity']:.0f}"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == heads

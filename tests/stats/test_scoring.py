@@ -10,6 +10,7 @@ from tests.stats.small_tables import gold_of, ids, verdicts_of
 
 NAN = float("nan")
 #        AB, BA, gold: official, balanced, strict, net, answered
+SCORED = ("official", "balanced", "strict", "net", "answered")
 WORKED = [
     ("A", "A", "A", 1, 1, 1, 1, 1),
     ("A", "B", "A", 1, 0.5, 0, 0, 0.5),
@@ -30,7 +31,7 @@ WORKED = [
 ]
 
 
-@pytest.mark.parametrize(("place", "policy"), enumerate(("official", "balanced", "strict", "net", "answered"), 3))
+@pytest.mark.parametrize(("place", "policy"), [*enumerate(SCORED, 3)])
 def test_worked_cases(place: int, policy: str) -> None:
     ab, ba, gold = ("".join(row[side] for row in WORKED) for side in range(3))
     frame = correctness(verdicts_of({("j", "AB"): ab, ("j", "BA"): ba}), gold_of(gold), policy)
