@@ -19,7 +19,7 @@ from pypdf import PdfReader
 
 from mrb_lib.figures import gallery
 from mrb_lib.figures.paper import every_dimension
-from mrb_lib.figures.style import COLOURS, Paper, canvas, house_style, mark_simulated, percent_axis
+from mrb_lib.figures.style import COLOURS, Paper, canvas, house_style, ink_on, mark_simulated, percent_axis
 from mrb_lib.tables.schema import ORGANS
 from tests.figures.read import draw, shown
 from tests.figures.test_gallery import cards_of
@@ -152,6 +152,10 @@ def test_colours_keep_their_meaning_apart() -> None:
     seen = {name: deuteranopia @ value for name, value in linear.items()}
     for (first, one), (second, other) in combinations(seen.items(), 2):
         assert np.linalg.norm(one - other) > 0.05, (first, second)
+
+
+def test_ink_can_be_read() -> None:
+    assert [ink_on(ground) for ground in ((1, 1, 1), (0, 0, 0.3))] == ["black", "white"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.figures import gallery
+from mrb_lib.figures.style import PAGE, mark_simulated
 from mrb_lib.tables.errors import NotApplicable
 
 
@@ -24,11 +25,13 @@ def cards_of(count: int) -> pd.DataFrame:
 
 
 def test_gallery_says_when_an_image_cannot_be_shown(flaws) -> None:
-    cards = cards_of(3).assign(images=[["gone.png"], ["broken.png"], []])
+    cards = cards_of(6).assign(images=[["gone.png"], ["broken.png"], []] * 2)
     figure = gallery.cards(cards, images={"broken.png": b"not an image"})
     said = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert {"image file missing", "image unreadable", "no image"} <= set(said)
+    mark_simulated(figure)
     assert flaws(figure) == []
+    assert figure.get_figwidth() <= PAGE
 
 
 def test_gallery_draws_the_verdicts_and_the_gold_label() -> None:

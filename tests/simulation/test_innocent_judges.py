@@ -137,7 +137,7 @@ def oracle(drawn: World, predictor: np.ndarray) -> float:
 def test_length_is_not_found_where_longer_responses_are_better(
     n: int, correlation: float, kind: dict[str, Any]
 ) -> None:
-    drawn = world(n, TELLING, 1, correlation=correlation, **kind)
+    drawn = world(n, 150 if kind else TELLING, 1, correlation=correlation, **kind)
     rows = drawn.rows("length")
     assert rows["p_value"].notna().mean() > (0.95 if n < 400 else 0.999)
     assert max((rows["p_value"] < 0.05).mean(), excludes_zero(rows)) <= 0.07

@@ -28,6 +28,7 @@ def test_every_column_has_a_line_with_its_unit_and_a_table_without_rows_says_so(
     long = {name: line for name, line in lines.items() if line and len(f"{name}  {line.meaning} ({line.source})") > 160}
     assert long == {}
     assert set(spec.headline) <= set(lines)
+    assert ("cluster" in lines) == ("cluster" in spec.parameters), "what resamples says by what"
     why = getattr(spec, "nothing", "no row can be made from these data")
     assert spec.says(pd.DataFrame(columns=[*spec.columns])) == f"There is nothing to show: {why}."
 
