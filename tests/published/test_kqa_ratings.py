@@ -10,13 +10,17 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_1samp
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli.main import main
 from mrb_lib.demo.ratings import JUDGES, simulated_ratings
+from mrb_lib.stats.analyze import analyze
+from mrb_lib.verdicts.store import load_verdicts
 from tests.stats.small_tables import OF_RATINGS
 
 
@@ -68,13 +72,41 @@ OF_MORE = ("gains", "groups", "transfer")  # of judges or cases of which more is
 
 
 @pytest.mark.parametrize("table", [name for name in OF_RATINGS if name not in OF_MORE])
-def test_every_table_that_speaks_of_ratings_is_printed(bench: Path, table: str) -> None:
+def test_every_table_that_speaks_of_ratings_is_made(bench: Path, table: str) -> None:
     level = () if table == "composition" else ("--level", "ordinal")
     printed = run("analyze", bench, "--table", table, "--resamples", "100", *level)
     if table == "dif":
         assert "There is nothing to show: no subfields: the cases have no department" in printed
     else:
         assert printed.count("\n") > 3
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_the_alternative_annotator_test_is_a_loop(bench: Path, level: str) -> None:
+    """Accuracy for categories; minus the root mean squared distance, which orders as its square does, for numbers."""
+    made, name = load(bench), "simulated-strict"
+    said = load_verdicts(bench / "runs", made.cases)
+    table = analyze(made, said, "ceiling", level=level, resamples=40)
+    beside = table[table["part"] == "alt_test_annotator"].set_index(["judge", "annotator"])
+    places = {category: place for place, category in enumerate(made.meta.categories)}
+    given = said[said["judge"].eq(name) & said["choice"].notna()]
+    people = made.annotations.assign(place=made.annotations["choice"].map(places))
+    people = people.pivot(index="case_id", columns="annotator", values="place").loc[given["case_id"]]
+
+    def alignment(labels: pd.Series, others: np.ndarray) -> np.ndarray:
+        apart = others - labels.to_numpy(dtype=float)[:, None]
+        return (apart == 0).mean(axis=1) if level == "nominal" else -np.sqrt((apart**2).mean(axis=1))
+
+    for annotator in people.columns:
+        others = people.drop(columns=annotator).to_numpy(dtype=float)
+        judge, person = (alignment(labels, others) for labels in (given["choice"].map(places), people[annotator]))
+        wins = pd.DataFrame({"judge": judge >= person - 1e-9, "person": person >= judge - 1e-9}, index=people.index)
+        wins = wins.groupby(level=0).mean()
+        row = beside.loc[(name, annotator)]
+        assert row["advantage_probability"] == pytest.approx(wins["judge"].mean(), abs=1e-12)
+        assert row["annotator_probability"] == pytest.approx(wins["person"].mean(), abs=1e-12)
+        expected = ttest_1samp(wins["person"] - wins["judge"], 0.2, alternative="less").pvalue
+        assert row["p_value"] == pytest.approx(expected, abs=1e-9)
 
 
 def test_what_asks_for_an_order_or_for_two_responses_is_refused_in_a_line(bench: Path) -> None:

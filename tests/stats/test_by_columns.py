@@ -68,15 +68,6 @@ def test_the_rows_of_each_column_are_those_by_it_alone(given: Given, table: str)
     assert together["by"].isna().any() == (table not in ALL_HAVE_A_COLUMN)
 
 
-def test_the_mean_over_subfields_is_that_of_the_first_column(given: Given) -> None:
-    macro = OF_FIRST["accuracy"]
-    both, other = (
-        analyze(*given, "accuracy", by=columns, resamples=60)[macro].iloc[:3]
-        for columns in (("organ", "department"), "department")
-    )
-    assert not both["macro_accuracy"].equals(other["macro_accuracy"])
-
-
 @pytest.mark.parametrize(("table", "correction"), [("significance", "holm"), ("dif", "bh")])
 def test_the_family_of_all_holds_the_tests_of_all_columns(given: Given, table: str, correction: str) -> None:
     rows = analyze(*given, table, by=("organ", "model_pair"), family="all", correction=correction, resamples=40)

@@ -170,25 +170,3 @@ def test_no_error_is_no_test() -> None:
     table = np.arange(4.0)[:, None] + np.array([0.0, 1.0, 0.0])
     for made in (f_test(table, 4, resamples=9, seed=0), f_test(scores(8, 3), np.zeros(8, int), resamples=9, seed=0)):
         assert made["reason"].endswith("the same in every cluster")
-
-
-def test_the_table_has_it_for_every_policy_and_beside_it_cochrans_q_where_that_holds() -> None:
-    generator = np.random.default_rng(4)
-    letters = ["".join(generator.choice(list("ABT"), 60)) for _ in range(5)]
-    verdicts = verdicts_of({(f"j{i}", order): text for i, text in enumerate(letters[:4]) for order in ("AB", "BA")})
-    gold, cases = gold_of(letters[4]), cases_of(60)
-    graded, right, clustered = (
-        significance(verdicts, gold, table, policy=name, resamples=200).query("part == 'omnibus'")
-        for name, table in (
-            ("balanced", cases), ("official", cases), ("official", cases.assign(cluster=np.arange(60) // 3)),
-        )
-    )  # fmt: skip
-    assert graded["test"].tolist() == clustered["test"].tolist() == ["permutation_f"]
-    assert right["test"].tolist() == ["cochran_q", "permutation_f"]
-    f = right.iloc[1]
-    assert (f["df"], f["df_error"]) == (3, 3 * (f["n"] - 1))
-    assert f["p_value"] == pytest.approx(right.iloc[0]["p_value"], abs=0.1)
-    assert clustered["df_error"].tolist() == [3 * 19]
-    without = significance(verdicts, gold, cases, resamples=0).query("part == 'omnibus'")
-    assert without["p_value"].isna().all() and without["reason"].tolist() == [NO_FLIPS]
-    assert without["statistic"].tolist() == graded["statistic"].tolist()

@@ -135,11 +135,3 @@ def test_only_the_probe_asked_for_is_read() -> None:
     for probe, alone in (("none", plain), ("swapped-image", probed)):
         found = analyze(benchmark(), both, "accuracy", probe=probe, resamples=40)
         pd.testing.assert_frame_equal(found, analyze(benchmark(), alone, "accuracy", probe=probe, resamples=40))
-
-
-def test_unanimous_gold_excludes_what_was_disputed() -> None:
-    given = benchmark(), verdicts_of(VERDICTS), "accuracy"
-    rows = [analyze(*given, gold=gold, references=0, dimension="overall") for gold in ("majority", "unanimous")]
-    assert rows[0]["n"].tolist() == [6, 6, 6]
-    assert rows[1]["n"].tolist() == [4, 4, 4]
-    assert rows[1]["n_excluded"].tolist() == [2, 2, 2]
