@@ -15,8 +15,9 @@ NAN = float("nan")
 OF_ALL = {"dimension": "overall", "subfield": None}
 
 
-def rows(*each: dict[str, Any], **common: Any) -> pd.DataFrame:
-    return pd.DataFrame([{**OF_ALL, **common, **row} for row in each])
+def rows(**columns: Any) -> pd.DataFrame:
+    """Rows of a table by column; what is no list is the same in every row."""
+    return pd.DataFrame({**OF_ALL, **columns})
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -46,13 +47,11 @@ def test_a_method_names_its_source_with_the_year() -> None:
 
 
 def test_accuracy_calls_a_mean_score_no_share_of_cases() -> None:
-    ends = {"low": 0.64, "high": 0.72, "decisive_accuracy_low": 0.77, "decisive_accuracy_high": 0.85}
     table = rows(
-        {"judge": "good", "rank": 1, "accuracy": 0.68, "decisive_accuracy": 0.81},
-        {"judge": "bad", "rank": 2, "accuracy": 0.75, "decisive_accuracy": 0.4},
-        kind="judge", policy="balanced", n=300, **ends,
+        judge=["good", "bad"], rank=[1, 2], accuracy=[0.68, 0.75], decisive_accuracy=[0.81, 0.4], kind="judge", n=300,
+        policy="balanced", low=0.64, high=0.72, decisive_accuracy_low=0.77, decisive_accuracy_high=0.85,
     )  # fmt: skip
-    constant = rows({"judge": "best constant", "label": "tie", "kind": "reference", "accuracy": 0.7})
+    constant = rows(judge=["best constant"], label="tie", kind="reference", accuracy=0.7)
     said = TABLES["accuracy"].says
     assert said(pd.concat([table, constant], ignore_index=True)) == (
         "Overall, good ranks first of 2 judges: decisive accuracy 81% (95% interval 77 to 85), where a constant answer "
@@ -65,10 +64,8 @@ def test_accuracy_calls_a_mean_score_no_share_of_cases() -> None:
 
 def test_bias_names_the_judge_with_the_largest_significant_pull_and_its_direction() -> None:
     table = rows(
-        {"judge": "a", "estimate": -0.4, "low": -0.6, "high": -0.2, "p_adjusted": 0.01},
-        {"judge": "b", "estimate": 0.3, "low": 0.1, "high": 0.5, "p_adjusted": 0.01},
-        {"judge": "c", "estimate": 2.0, "low": -1.0, "high": 5.0, "p_adjusted": 0.37},
-        bias="length", association=0.1, reason=None,
+        judge=[*"abc"], estimate=[-0.4, 0.3, 2.0], low=[-0.6, 0.1, -1.0], high=[-0.2, 0.5, 5.0],
+        p_adjusted=[0.01, 0.01, 0.37], bias="length", association=0.1, reason=None,
     )  # fmt: skip
     said = TABLES["bias"].says
     assert said(table).startswith(
@@ -84,10 +81,8 @@ def test_bias_names_the_judge_with_the_largest_significant_pull_and_its_directio
 
 def test_calibration_points_at_no_judge_where_none_is_too_sure() -> None:
     table = rows(
-        {"judge": "a", "overconfidence": 0.1, "p_adjusted": 0.01},
-        {"judge": "b", "overconfidence": 0.2, "p_adjusted": 0.09},
-        {"judge": "c", "overconfidence": -0.1, "p_adjusted": 0.01},
-        part="summary", accuracy=0.8, overconfidence_low=0.05, overconfidence_high=0.4,
+        judge=[*"abc"], overconfidence=[0.1, 0.2, -0.1], p_adjusted=[0.01, 0.09, 0.01], part="summary", accuracy=0.8,
+        overconfidence_low=0.05, overconfidence_high=0.4,
     )  # fmt: skip
     said = TABLES["calibration"].says
     assert said(table) == (
@@ -98,11 +93,10 @@ def test_calibration_points_at_no_judge_where_none_is_too_sure() -> None:
 
 
 def test_consistency_names_the_most_and_the_least_consistent() -> None:
-    unknown = dict.fromkeys(["repeat_agreement", "repeat_agreement_low", "repeat_agreement_high"], NAN)
     table = rows(
-        {"judge": "a", "consistency": 0.92, "consistency_low": 0.9, "consistency_high": 0.94, "p_adjusted": 0.2},
-        {"judge": "b", "consistency": 0.41, "consistency_low": 0.4, "consistency_high": 0.5, "p_adjusted": 0.01},
-        {"judge": "c", "consistency": NAN}, **{**unknown, "dimension": "quality"}, n=80, reason=None,
+        judge=[*"abc"], consistency=[0.92, 0.41, NAN], consistency_low=[0.9, 0.4, NAN],
+        consistency_high=[0.94, 0.5, NAN], p_adjusted=[0.2, 0.01, NAN], dimension="quality", n=80, reason=None,
+        repeat_agreement=NAN, repeat_agreement_low=NAN, repeat_agreement_high=NAN,
     )  # fmt: skip
     said = TABLES["consistency"].says
     assert said(table) == (
@@ -118,7 +112,7 @@ def test_consistency_names_the_most_and_the_least_consistent() -> None:
 
 
 def test_power_claims_a_correction_only_where_one_was_made() -> None:
-    table = rows({"minimum_detectable_difference": 0.081, "n": 200, "correction": "holm", "family": 10}, part="summary")
+    table = rows(minimum_detectable_difference=[0.081], n=200, correction="holm", family=10, part="summary")
     said = TABLES["power"].says
     assert "8.1 points" in said(table) and "corrected for 10 tests" in said(table)
     assert "corrected" not in said(table.assign(correction="none")) + said(table.assign(family=1))
@@ -127,9 +121,7 @@ def test_power_claims_a_correction_only_where_one_was_made() -> None:
 def test_models_calls_length_no_cause_and_states_no_effect_that_the_corrected_test_does_not_support() -> None:
     """Issue 42, fault 17: the sentence gave every effect with an unadjusted interval."""
     effects = rows(
-        {"term": "gold_first", "level": "yes", "marginal_effect": 0.02},
-        {"term": "length_difference", "level": NAN, "marginal_effect": 0.037},
-        {"term": "judge", "level": "a", "marginal_effect": 0.03},
+        term=["gold_first", "length_difference", "judge"], level=["yes", NAN, "a"], marginal_effect=[0.02, 0.037, 0.03],
         part="all judges", marginal_effect_low=-0.01, marginal_effect_high=0.08, p_adjusted=0.01,
     )  # fmt: skip
     said = TABLES["models"].says
@@ -147,10 +139,9 @@ def test_models_calls_length_no_cause_and_states_no_effect_that_the_corrected_te
 
 def test_ranking_names_the_judge_most_like_the_annotators_only_where_intervals_are_apart() -> None:
     table = rows(
-        {"part": "strength", "rank": 1, "win_rate": 0.62, "responder": "m0", "rank_low": 1, "rank_high": 6},
-        {"part": "agreement", "judge": "longer", "kendall": -0.24, "kendall_low": -0.5, "kendall_high": 0.1},
-        {"part": "agreement", "judge": "other", "kendall": 0.5, "kendall_low": 0.2, "kendall_high": 0.9},
-        source="gold", token_ratio=NAN,
+        part=["strength", "agreement", "agreement"], judge=[None, "longer", "other"], kendall=[NAN, -0.24, 0.5],
+        kendall_low=[NAN, -0.5, 0.2], kendall_high=[NAN, 0.1, 0.9], source="gold", token_ratio=NAN, responder="m0",
+        win_rate=0.62, rank=1, rank_low=1, rank_high=6,
     )  # fmt: skip
     said = TABLES["ranking"].says
     assert "at 95% confidence its rank is between 1 and 6" in said(table)
@@ -162,10 +153,9 @@ def test_ranking_names_the_judge_most_like_the_annotators_only_where_intervals_a
 
 
 def test_ppi_speaks_of_a_fifth_of_the_labels_where_all_are_labelled() -> None:
-    ends = {"expected_label_saving_low": 0.3, "expected_label_saving_high": 0.5}
     table = rows(
-        {"part": "what_if", "expected_label_saving": 0.4}, judge="j", responder=None, correlation=0.7, p_adjusted=0.01,
-        **ends,
+        part=["what_if"], judge="j", responder=None, correlation=0.7, p_adjusted=0.01, expected_label_saving=0.4,
+        expected_label_saving_low=0.3, expected_label_saving_high=0.5,
     )  # fmt: skip
     said = TABLES["ppi"].says
     assert "with labels on 20% of these cases" in said(table)
@@ -177,10 +167,8 @@ def test_ppi_speaks_of_a_fifth_of_the_labels_where_all_are_labelled() -> None:
 
 
 def test_gold_rules_that_cannot_be_applied_do_not_count_as_agreeing() -> None:
-    table = rows(
-        {"rule": "majority", "kendall_tau": 1.0}, {"rule": "soft", "kendall_tau": 1.0},
-        {"rule": "unanimous", "kendall_tau": NAN}, part="ranking", n_judges=3, probability=NAN,
-    )  # fmt: skip
+    rules = ["majority", "soft", "unanimous"]
+    table = rows(rule=rules, kendall_tau=[1.0, 1.0, NAN], part="ranking", n_judges=3, probability=NAN)
     said = TABLES["gold_rules"].says(table)
     assert "the order of the 3 judges is the same by the majority and by the rules soft." in said
     assert "the model needs three annotators" in said and "unanimous" not in said
@@ -188,11 +176,9 @@ def test_gold_rules_that_cannot_be_applied_do_not_count_as_agreeing() -> None:
 
 def test_selective_promises_over_all_judges() -> None:
     table = rows(
-        {"judge": "a", "delta": 0.05, "threshold": 0.8, "coverage": 0.6},
-        {"judge": "b", "delta": 0.05, "threshold": NAN, "coverage": NAN},
-        {"judge": "b", "delta": 0.1, "threshold": 0.7, "coverage": 0.9},
-        part="guarantee", reference="majority", target=0.9, n=300, cluster="case_id", human_level=0.9,
-        human_level_low=0.86, human_level_high=0.93, judge_level=0.91,
+        judge=[*"abb"], delta=[0.05, 0.05, 0.1], threshold=[0.8, NAN, 0.7], coverage=[0.6, NAN, 0.9], part="guarantee",
+        reference="majority", target=0.9, n=300, cluster="case_id", human_level=0.9, human_level_low=0.86,
+        human_level_high=0.93, judge_level=0.91,
     )  # fmt: skip
     said = TABLES["selective"].says
     assert said(table) == (
@@ -208,9 +194,8 @@ def test_selective_promises_over_all_judges() -> None:
 
 def test_significance_counts_the_pairs_that_are_shown_to_differ() -> None:
     table = rows(
-        {"judge_1": "a", "judge_2": "b", "p_adjusted": 0.01, "difference": 0.04},
-        {"judge_1": "a", "judge_2": "c", "p_adjusted": 0.001, "difference": 0.3},
-        {"judge_1": "b", "judge_2": "c", "p_adjusted": 0.4, "difference": 0.1}, part="pair", low=0.01, high=0.07,
+        judge_1=[*"aab"], judge_2=[*"bcc"], p_adjusted=[0.01, 0.001, 0.4], difference=[0.04, 0.3, 0.1], part="pair",
+        low=0.01, high=0.07,
     )  # fmt: skip
     said = TABLES["significance"].says
     assert said(table) == (
@@ -222,11 +207,11 @@ def test_significance_counts_the_pairs_that_are_shown_to_differ() -> None:
 
 
 def test_ceiling_says_how_many_judges_differ_significantly_and_for_how_many_nobody_can_tell() -> None:
-    human = {"part": "annotator", "annotator": "mean", "accuracy": 0.9, "low": 0.88, "high": 0.92}
-    below = {"part": "judge", "verdict": "below", "difference": -0.2, "difference_low": -0.23, "difference_high": -0.17}
-    open_one = {"verdict": "cannot tell", "difference": -0.01, "difference_low": -0.03, "difference_high": 0.01}
-    judges = {**below, **open_one, "judge": "a"}, {**below, "judge": "b"}, {**below, "judge": "c"}
-    table, said = rows(human, *judges, representative=True), TABLES["ceiling"].says
+    table, said = rows(
+        part=["annotator", *["judge"] * 3], judge=[None, *"abc"], verdict=[NAN, "cannot tell", "below", "below"],
+        difference=[NAN, -0.01, -0.2, -0.2], difference_low=[NAN, -0.03, -0.23, -0.23], representative=True,
+        difference_high=[NAN, 0.01, -0.17, -0.17], annotator="mean", accuracy=0.9, low=0.88, high=0.92,
+    ), TABLES["ceiling"].says  # fmt: skip
     assert said(table).startswith(
         "Overall, an average annotator has an accuracy of 90% (95% interval 88 to 92) against the majority of the "
         "others. Of 3 judges, 2 are significantly below an average annotator; for 1 we cannot tell. The best, a, is 1 "
@@ -261,17 +246,16 @@ def test_an_interval_that_has_a_width_is_shown_with_one(value: float, low: float
 
 def test_groups_names_the_better_group_only_where_the_corrected_test_does() -> None:
     table = rows(
-        {"group_1": "open", "group_2": "medical", "difference": -0.08, "low": -0.1, "high": -0.06, "p_adjusted": 0.01},
-        {"group_1": "open", "group_2": "critic", "difference": 0.2, "low": -0.1, "high": 0.5, "p_adjusted": 0.2},
-        part="contrast", p_value=0.01,
+        group_1="open", group_2=["medical", "critic"], difference=[-0.08, 0.2], low=-0.1, high=[-0.06, 0.5],
+        p_adjusted=[0.01, 0.2], part="contrast", p_value=0.01,
     )  # fmt: skip
     said = TABLES["groups"].says
     better = "open judges are less accurate than medical ones (-8 points [-10, -6])"
     assert said(table) == f"Overall, {better}; cannot tell for the other 1 compared."
     assert "no significant difference between groups" in said(table.assign(p_adjusted=0.2))
     assert "cannot tell whether groups of judges differ" in said(table.assign(p_adjusted=NAN))
-    of_bases = {"part": "descendants", "group_1": "medical", "group_2": "base", "difference": 0.05}
-    descended = rows({**of_bases, "low": -0.02, "high": 0.12, "p_value": 0.3, "p_adjusted": 0.3})
+    descended = table.head(1).assign(part="descendants", group_1="medical", group_2="base", p_value=0.3, p_adjusted=0.3)
+    descended = descended.assign(difference=0.05, low=-0.02, high=0.12)
     unknown, known = (said(pd.concat([table, each])) for each in (descended, descended.assign(p_adjusted=0.01)))
     assert "Cannot tell whether medical models differ from their bases (+5 points [-2, +12])" in unknown
     assert "Medical models differ significantly from their bases" in known
@@ -279,10 +263,8 @@ def test_groups_names_the_better_group_only_where_the_corrected_test_does() -> N
 
 def test_gains_counts_what_is_significant_and_claims_no_other_gain() -> None:
     table = rows(
-        {"base": "b", "tuned": "t", "gain": 0.1, "p_adjusted": 0.01},
-        {"base": "b", "tuned": "u", "gain": -0.1, "p_adjusted": 0.01},
-        {"base": "c", "tuned": "v", "gain": 0.05, "p_adjusted": 0.4},
-        low=0.02, high=0.18, part="accuracy", value_tuned=0.7, accuracy_words=NAN,
+        base=[*"bbc"], tuned=[*"tuv"], gain=[0.1, -0.1, 0.05], p_adjusted=[0.01, 0.01, 0.4], low=0.02, high=0.18,
+        part="accuracy", value_tuned=0.7, accuracy_words=NAN,
     )  # fmt: skip
     said = TABLES["gains"].says
     assert said(table) == (
