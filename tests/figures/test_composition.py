@@ -74,14 +74,16 @@ def test_cases_that_state_nothing_have_no_figure() -> None:
         composition.kinds(COUNTS.assign(organ=None, modality=None))
 
 
-@pytest.mark.parametrize(("words", "longest"), [(4, {"A": 10, "B": 4}), (0, {"A": 10}), (None, {"A": 10})])
+@pytest.mark.parametrize(("longest", "other"), [(10, 4), (700, 0), (700, None)])
 def test_lengths_reach_one_at_the_longest_and_a_side_without_words_is_not_drawn(
-    words: int | None, longest: dict[str, int]
+    flaws, longest: int, other: int | None
 ) -> None:
-    frame = pd.DataFrame({"side": ["response_a"] * 3 + ["response_b"], "words": [1, 5, 10, words]})
-    lines = {str(line.get_label()): line for line in composition.lengths(frame).axes[0].lines}
+    frame = pd.DataFrame({"side": ["response_a"] * 3 + ["response_b"], "words": [1, 5, longest, other]})
+    figure = composition.lengths(frame)
+    lines = {str(line.get_label()): line for line in figure.axes[0].lines}
     drawn = {name[-1]: line.get_xydata()[-1].tolist() for name, line in lines.items() if "response" in name}
-    assert drawn == {side: [most, 1] for side, most in longest.items()}
+    assert drawn == {"A": [longest, 1]} | ({"B": [other, 1]} if other else {})
+    assert flaws(figure) == []
 
 
 Flaws = Callable[[Figure], list[str]]

@@ -171,9 +171,6 @@ def test_distance_to_the_annotators_with_few_clusters() -> None:
     assert rejects_as_claimed(verdict.isin(["below", "above"]).mean(), trials=trials)
 
 
-STUDIES = 2000
-
-
 def of_sides(labels: np.ndarray, right: tuple[float, float], ties: float, clusters: int | None) -> float:
     """The share of judges whose interval of decisive accuracy holds the truth; gold is 0 for A and 1 for B.
 
@@ -182,11 +179,11 @@ def of_sides(labels: np.ndarray, right: tuple[float, float], ties: float, cluste
     n = len(labels)
     generator = np.random.default_rng([n, clusters or 0])
     codes = np.arange(n) % (clusters or n)
-    luck = clustered(generator, (STUDIES,), codes, 0.5)
-    tied = generator.random((STUDIES, n)) < ties
+    luck = clustered(generator, (BENCHMARKS,), codes, 0.5)
+    tied = generator.random((BENCHMARKS, n)) < ties
     choice = np.where(tied, TIE, np.where(luck < np.array(right)[labels], labels, 1 - labels))
-    panel = panel_of(np.repeat(choice[:, None, :, None], 2, axis=3), judges=[str(i) for i in range(STUDIES)])
-    rows = accuracy(panel, frame_of(labels[None]), cases_of(n, codes), cluster="cluster", resamples=1000)
+    panel = panel_of(np.repeat(choice[:, None, :, None], 2, axis=3), judges=[str(i) for i in range(BENCHMARKS)])
+    rows = accuracy(panel, frame_of(labels[None]), cases_of(n, codes), cluster="cluster", resamples=RESAMPLES)
     return covered(rows, np.mean([ties / 2 + (1 - ties) * share for share in right]), "decisive_accuracy_")
 
 

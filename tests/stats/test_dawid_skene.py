@@ -1,7 +1,6 @@
 """The model of Dawid and Skene; its published example is in tests/published, its coverage in tests/simulation."""
 
 import numpy as np
-import pytest
 
 from mrb_lib.stats.dawid_skene import Fit, em, label_counts
 
@@ -62,13 +61,3 @@ def test_a_label_nobody_gives_takes_no_share_of_the_errors() -> None:
     np.testing.assert_allclose(three.confusion[0, :, :2, :2], two.confusion[0], atol=1e-9)
     np.testing.assert_allclose(three.posterior[0], np.hstack([two.posterior[0], np.zeros((300, 1))]), atol=1e-9)
     assert np.isnan(three.confusion[0, :, 2]).all()
-
-
-def test_another_start_on_the_same_side_leads_to_the_same_maximum() -> None:
-    """Starts that lean towards the votes, however weakly, name the labels alike; their mirror image names them anew."""
-    counts = label_counts(labels_of(9, 400, [0.8, 0.7, 0.75, 0.7], [0.6, 0.4]), 2)
-    fit, share = em(counts, tolerance=1e-10), counts.sum(axis=1) / 4
-    for start in (0.9 * share + 0.05, 0.2 * share + 0.4, share**2 / (share**2).sum(axis=1, keepdims=True)):
-        assert em(counts, start=start, tolerance=1e-10).confusion == pytest.approx(fit.confusion, abs=1e-6)
-    mirrored = em(counts, start=1 - share, tolerance=1e-10)
-    np.testing.assert_allclose(mirrored.confusion[0], fit.confusion[0][:, ::-1], atol=1e-6)

@@ -4,21 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.panel import NULL, as_panel, panels
+from mrb_lib.stats.panel import as_panel, panels
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import CHOICES, ORDERS
 from tests.stats.small_tables import cases_of, random_verdicts, verdicts_of
-
-
-def test_every_row_has_its_place() -> None:
-    verdicts = random_verdicts(np.random.default_rng(0), 30, judges=3, repeats=2)
-    panel = as_panel(verdicts, cases_of(30)["case_id"])
-    assert panel.shape == (3, 1, 30)
-    assert int(panel.present.sum()) == len(verdicts)
-    for row in verdicts.itertuples():
-        place = ORDERS.index(row.order), panel.repeats.index(row.repeat)
-        code = panel.choice[panel.judges.index(row.judge), 0, int(row.case_id[1:])][place]
-        assert code == (NULL if pd.isna(row.choice) else CHOICES.index(row.choice))
 
 
 def test_frames_of_one_judge_each_give_the_same_as_one_frame_of_all_in_any_order() -> None:
