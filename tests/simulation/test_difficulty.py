@@ -16,7 +16,7 @@ def score(
     return (rng.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(float)
 
 
-@pytest.mark.parametrize(("judges", "n", "benchmarks"), [(6, 100, 200), (32, 100, 60), (6, 1000, 100)])
+@pytest.mark.parametrize(("judges", "n", "benchmarks"), [(6, 100, 200), (32, 100, 60), (6, 1000, 150)])
 def test_coverage_of_abilities_and_difficulties(judges: int, n: int, benchmarks: int) -> None:
     rng = np.random.default_rng(judges + n)
     truth = np.linspace(-1, 1, judges)

@@ -83,14 +83,14 @@ def test_every_policy_equals_its_definition(table: list[tuple[str, ...]], policy
 
 
 def test_rows_are_one_a_judge_case_and_dimension_with_the_share_of_answers() -> None:
-    others = verdicts_of({("j2", "AB"): "AB", ("j1", "AB"): "-A"})
-    frame = correctness(pd.concat([others, verdicts_of({("j1", "BA"): "A?"}, "accuracy")]), gold_of("AB"), "answered")
+    others = verdicts_of({("j2", "AB"): "AB", ("j1", "AB"): "-?"})
+    frame = correctness(pd.concat([others, verdicts_of({("j1", "BA"): "AB"}, "accuracy")]), gold_of("AB"), "answered")
     assert frame[["judge", "dimension", "case_id"]].to_numpy().tolist() == [
         ["j1", "accuracy", "c0"], ["j1", "accuracy", "c1"], ["j1", "overall", "c1"],
         ["j2", "overall", "c0"], ["j2", "overall", "c1"],
     ]  # fmt: skip
-    assert frame["score"].isna().tolist() == [True, True, False, False, False]
-    assert frame["answered"].tolist() == [1, 0, 1, 1, 1]
+    assert frame["score"].isna().tolist() == [True, True, True, False, False]
+    assert frame["answered"].tolist() == pytest.approx([NAN, NAN, 0, 1, 1], nan_ok=True)
 
 
 def test_bad_input_is_refused() -> None:
