@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -11,21 +10,15 @@ from matplotlib.figure import Figure
 
 from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
-from mrb_lib.stats.analyze import analyze
-from tests.stats.every_table import KNOWN, full_benchmark
+from tests.stats.every_table import full_table
 
 JUDGES = ("j1", "j2", "j3")
-
-
-@cache
-def rows_of(table: str, by: str | None) -> pd.DataFrame:
-    return analyze(*full_benchmark(), table, by=by, resamples=40, **KNOWN)
 
 
 def shown(figure: str) -> pd.DataFrame:
     """The rows of the full benchmark that a figure is given."""
     spec = FIGURES[figure]
-    rows = rows_of(spec.table, "organ" if spec.by else None)
+    rows = full_table(spec.table, by="organ" if spec.by else None)
     return (rows[rows["part"].isin(spec.parts)] if spec.parts else rows).reset_index(drop=True)
 
 
@@ -56,6 +49,11 @@ def marks(axes: Axes, gid: str = "values") -> np.ndarray:
     """Where the points of the first line of this name are: a row each."""
     line = next(line for line in axes.lines if line.get_gid() == gid)
     return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
+
+
+def known(points: np.ndarray) -> np.ndarray:
+    """The points that are somewhere."""
+    return points[~np.isnan(points).any(axis=1)]
 
 
 def spans(axes: Axes, gid: str = "intervals") -> list[np.ndarray]:

@@ -1,7 +1,9 @@
 """Every figure of a table, drawn from real rows of few, many and hostile judges: complete, readable, as text."""
 
 import inspect
+import re
 from collections.abc import Callable
+from string import Formatter
 
 import numpy as np
 import pandas as pd
@@ -9,10 +11,11 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from mrb_lib.figures.registry import FIGURES, FigureSpec
-from mrb_lib.figures.style import PAGE, Paper, mark_simulated
+from mrb_lib.figures.registry import FIGURES, FigureSpec, figure
+from mrb_lib.figures.style import PAGE, Paper, canvas, mark_simulated
+from mrb_lib.report.links import LISTS
 from mrb_lib.stats.columns import TABLES
-from tests.figures.read import JUDGES, draw, shown
+from tests.figures.read import JUDGES, beside_others, draw, shown, titles
 from tests.stats.small_tables import OF_PREFERENCES
 
 NAMED = ("judge", "judge_1", "judge_2", "base", "tuned", "responder")
@@ -34,6 +37,11 @@ NAMED_OTHERWISE = ("adjudication-reasons", "probe-severity", "responder-strength
 LEFT_OUT = ("adjudication-moves", "adjudication-reasons", "gold-ranks", "jury-sizes", "leaderboard", "learning-curve",
             "models-difficulty", "models-suspicion", "overconfidence", "power", "probe-severity", "rank-agreement",
             "reliability", "risk-coverage", "subfields-mean", "transfer-predictions")  # fmt: skip
+# They have a panel per dimension; of others rows of another dimension cannot be made, or are drawn in other ways.
+PANELS = ("agreement-pairs", "ceiling-alternative", "ceiling-annotators", "ceiling-distances", "group-contrasts",
+          "leaderboard", "models-effects", "order-consistency", "overconfidence", "position-bias", "rank-agreement",
+          "training-gains")  # fmt: skip
+OF_ALL_DIMENSIONS = ("adjudication-reasons", "agreement-dimensions", "every-dimension")
 MANY = [tuple(f"{name} of group {i}" for name in JUDGES) for i in range(10)]
 SPECS = [spec for spec in FIGURES.values() if spec.table in OF_PREFERENCES and spec.id not in LACKING]
 
@@ -118,6 +126,16 @@ def test_rows_of_subfields_are_not_drawn(spec: FigureSpec) -> None:
     np.testing.assert_array_equal(np.sort(numbers(draw(spec.id, every))), np.sort(numbers(draw(spec.id, rows))))
 
 
+@figures_but(*OF_ALL_DIMENSIONS)
+def test_rows_of_another_dimension_are_not_drawn_or_have_a_panel(spec: FigureSpec) -> None:
+    rows = shown(spec.id)
+    figure = draw(spec.id, beside_others(rows, **{spec.shows: 0.0123}))
+    if spec.id in PANELS:
+        assert {"Overall", "Accuracy"} <= {title.title() for title in titles(figure)}
+    else:
+        np.testing.assert_array_equal(np.sort(numbers(figure)), np.sort(numbers(draw(spec.id, rows))))
+
+
 @figures_but(*NAMED_OTHERWISE, where=lambda spec: "judges" in inspect.signature(spec.draw).parameters)
 def test_judges_stand_in_the_order_of_the_report(spec: FigureSpec) -> None:
     for order in (JUDGES, JUDGES[::-1]):
@@ -136,3 +154,54 @@ def test_a_value_that_is_missing_is_marked_as_such(spec: FigureSpec) -> None:
     without = rows.copy()
     without.loc[one, [spec.shows, *column.ends]] = np.nan
     assert gaps(draw(spec.id, without)) > gaps(draw(spec.id, rows))
+
+
+OWN_WORDS = {
+    "comparison": {"then", "now"},
+    "construction-left": {"by"},
+    "estimates": {"what"},
+}
+"""Words that a figure of no table is given by whoever draws it."""
+
+
+def sentences(text: str) -> int:
+    return len(re.findall(r"[.?](?=\s|$)", re.sub(r"\b(e\.g|i\.e|vs)\.", "", text)))
+
+
+@pytest.mark.parametrize("spec", FIGURES.values(), ids=lambda spec: spec.id)
+def test_every_figure_says_in_a_few_sentences_what_it_shows_and_how_to_read_it(spec) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", spec.id)
+    assert spec.title[0].isupper() or spec.title[0] == "{"
+    assert not spec.title.endswith(".")
+    assert 1 <= sentences(spec.caption) <= 2
+    assert 1 <= sentences(spec.reading) <= 3
+
+
+@pytest.mark.parametrize("spec", FIGURES.values(), ids=lambda spec: spec.id)
+def test_every_word_in_braces_and_every_column_is_one_of_the_table(spec) -> None:
+    used = {
+        name for text in (spec.title, spec.caption, spec.reading) for _, name, *_ in Formatter().parse(text) if name
+    }
+    table = TABLES[spec.table] if spec.table else None
+    known = {"dimension", "by", "correction"} | {*(table.options if table else ())} | OWN_WORDS.get(spec.id, set())
+    assert used <= known
+    assert not spec.cases or spec.cases in LISTS
+    if table:
+        assert not spec.shows or spec.shows in table.columns
+
+
+def test_every_table_has_at_most_one_main_figure_per_kind() -> None:
+    mains = [(spec.table, spec.by) for spec in FIGURES.values() if spec.is_main and spec.table]
+    assert len(mains) == len(set(mains))
+
+
+def test_every_figure_is_drawn_from_one_table_and_options_by_name() -> None:
+    for spec in FIGURES.values():
+        table, *options = inspect.signature(spec.draw).parameters.values()
+        assert table.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD, spec.id
+        assert all(option.kind is inspect.Parameter.KEYWORD_ONLY for option in options), spec.id
+
+
+def test_an_id_is_registered_once() -> None:
+    with pytest.raises(ValueError, match="registered twice"):
+        figure("leaderboard", title="T", caption="C.", reading="R.")(lambda frame: canvas(1, 1))

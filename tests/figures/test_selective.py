@@ -1,5 +1,6 @@
 """Figures of selective answering and of pairs of judges draw what the frame says."""
 
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +11,7 @@ from matplotlib.colors import to_hex
 from mrb_lib.figures.confidence import promised
 from mrb_lib.figures.significance import differences, p_values
 from mrb_lib.figures.style import Paper
-from tests.figures.read import JUDGES, draw, marks, of, shown, spans
+from tests.figures.read import JUDGES, draw, marks, of, shown, spans, ticks
 
 PROMISE = ("agreement", "coverage", "low", "high")
 
@@ -19,13 +20,11 @@ def rows() -> pd.DataFrame:
     """The rows of the full benchmark where j1 is promised something and j2 nothing, with promises not to be drawn."""
     made = shown("risk-coverage")
     made = made[made["judge"].isin(JUDGES[:2])]
-    curve, row = of(made, part="curve"), of(made, part="guarantee").iloc[[0]]
-    row = row.assign(delta=0.05, **dict(zip(PROMISE, (0.93, 0.4, 0.9, 0.95), strict=True)))
-    others = [row.assign(delta=0.1), row.assign(subfield="eye"), row.assign(dimension="accuracy")]
-    others = [each.assign(agreement=0.1, coverage=0.1) for each in others]
-    nothing = row.assign(**dict.fromkeys(PROMISE, np.nan))
-    promises = [*others, row, *(each.assign(judge="j2") for each in (*others, nothing))]
-    return pd.concat([curve, *promises], ignore_index=True)
+    row = of(made, part="guarantee").iloc[[0]].assign(**dict.fromkeys(PROMISE, 0.1))
+    own = row.assign(delta=0.05, agreement=0.93, coverage=0.4, low=0.9, high=0.95)
+    looser, nothing = row.assign(delta=0.1), row.assign(delta=0.05, **dict.fromkeys(PROMISE, np.nan))
+    second = [each.assign(judge="j2") for each in (looser, nothing)]
+    return pd.concat([of(made, part="curve"), looser, own, *second], ignore_index=True)
 
 
 def test_curve_band_target_and_promise_are_drawn() -> None:
@@ -54,14 +53,7 @@ def test_a_promise_holds_for_all_judges_together(judges: int) -> None:
     assert found["judge"].tolist() == list(JUDGES[:judges])
 
 
-def test_nothing_promised_anywhere_and_intervals_left_out_still_draw() -> None:
-    made = rows()
-    made.loc[made["part"] == "guarantee", list(PROMISE)] = np.nan
-    made[["risk_low", "risk_high"]] = np.nan
-    assert draw("risk-coverage", made, JUDGES[:1]).axes[0].get_ylim()[0] <= 0.7
-
-
-def pairs_of(judges: list[str]) -> pd.DataFrame:
+def pairs_of(judges: Sequence[str]) -> pd.DataFrame:
     """Pairs of judges; every fourth is better, worse, equivalent, or neither."""
     rows = []
     for number, (first, second) in enumerate(combinations(judges, 2)):
@@ -77,59 +69,58 @@ def texts(drawn: Paper, gid: str) -> list[str]:
     return [text.get_text() for text in drawn.findobj(lambda artist: artist.get_gid() == gid)]
 
 
-def cells(drawn: Paper, judges: list[str]) -> dict[tuple[str, str], float]:
+def cells(drawn: Paper, judges: Sequence[str]) -> dict[tuple[str, str], float]:
     """The values of the cells by the judges of the column and of the row, NaN where hatched."""
     (mesh,) = drawn.findobj(lambda artist: artist.get_gid() == "cells")
     values = np.ma.filled(mesh.get_array().reshape(len(judges) - 1, -1).astype(float), np.nan)
     return {(judges[j], judges[i + 1]): values[i, j] for i, j in np.ndindex(values.shape) if j <= i}
 
 
+MANY = [f"j{i:02d}" for i in range(14)]
+
+
+def drawn_cells(draw_it: Callable[..., Paper], frame: pd.DataFrame, judges: Sequence[str] = "abc") -> list[str]:
+    return texts(draw_it(frame, dimension="overall", judges=judges), "cell")
+
+
 def test_a_star_stands_where_the_matrix_of_tests_says_significant() -> None:
     """Not where the interval of one pair leaves out 0, which is not corrected for the number of pairs."""
-    frame = pairs_of(["a", "b", "c"]).assign(low=0.01, high=0.2, p_adjusted=[0.05, 0.06, np.nan])
-    drawn = differences(frame, dimension="overall", judges=["a", "b", "c"])
-    assert texts(drawn, "cell") == ["+10*\n1 to 20", "\u221210\n1 to 20", "+1\n1 to 20"]
-    many = [f"j{i:02d}" for i in range(14)]
-    frame = pairs_of(many).assign(low=0.01, high=0.2)
-    drawn = differences(frame, dimension="overall", judges=many)
-    assert texts(drawn, "cell") == ["\u25cf"] * int(frame["p_adjusted"].le(0.05).sum())
-    (mesh,) = p_values(frame, dimension="overall", judges=many).findobj(lambda artist: artist.get_gid() == "cells")
+    frame = pairs_of("abc").assign(low=0.01, high=0.2, p_adjusted=[0.05, 0.06, np.nan])
+    assert drawn_cells(differences, frame) == ["+10*\n1 to 20", "\u221210\n1 to 20", "+1\n1 to 20"]
+    frame = pairs_of(MANY).assign(low=0.01, high=0.2)
+    dots = drawn_cells(differences, frame, MANY)
+    assert dots == ["\u25cf"] * int(frame["p_adjusted"].le(0.05).sum())
+    drawn = p_values(frame, dimension="overall", judges=MANY)
+    (mesh,) = drawn.findobj(lambda artist: artist.get_gid() == "cells")
     pale = "#f4f4f4"
-    coloured = [to_hex(mesh.cmap(mesh.norm(p))) != pale for p in mesh.get_array().compressed()]
-    assert sum(coloured) == len(texts(drawn, "cell"))
+    assert sum(to_hex(mesh.cmap(mesh.norm(p))) != pale for p in mesh.get_array().compressed()) == len(dots)
 
 
 def test_a_difference_changes_sign_with_the_order_of_judges_and_an_undefined_one_is_hatched() -> None:
-    frame = pairs_of(["a", "b", "c"]).assign(low=[0.05, -0.2, np.nan], high=[0.2, -0.05, np.nan])
+    frame = pairs_of("abc").assign(low=[0.05, -0.2, np.nan], high=[0.2, -0.05, np.nan])
     frame.loc[2, ["difference", "p_adjusted"]] = np.nan
-    for judges, first in ((["a", "b", "c"], 0.1), (["c", "b", "a"], np.nan)):
+    for judges, first in (("abc", 0.1), ("cba", np.nan)):
         drawn = differences(frame, dimension="overall", judges=judges)
         assert cells(drawn, judges)[judges[0], judges[1]] == pytest.approx(first, nan_ok=True)
         assert texts(drawn, "cell") == ["+10*\n5 to 20", "\u221210*\n\u221220 to \u22125", "n/a"]
-        assert len(texts(p_values(frame, dimension="overall", judges=judges), "cell")) == 3
+        assert len(drawn_cells(p_values, frame, judges)) == 3
         assert len([patch for patch in drawn.axes[0].patches if patch.get_gid() == "not-available"]) == 1
 
 
 def test_equivalence_is_marked_with_and_without_text() -> None:
-    frame = pairs_of(["a", "b", "c"])
-    assert texts(p_values(frame, dimension="overall", judges=["a", "b", "c"]), "cell") == ["<.001", ".020", ".600 ="]
+    frame = pairs_of("abc")
     untested = frame.assign(equivalent=pd.array([pd.NA] * 3, dtype="boolean"))
-    drawn = p_values(untested, dimension="overall", judges=["a", "b", "c"])
-    assert texts(drawn, "cell") == ["<.001", ".020", ".600"]
-    many = [f"j{i:02d}" for i in range(14)]
-    drawn = p_values(pairs_of(many), dimension="overall", judges=many)
-    assert {text.strip() for text in texts(drawn, "cell")} == {"="}
+    assert drawn_cells(p_values, frame) == ["<.001", ".020", ".600 ="]
+    assert drawn_cells(p_values, untested) == ["<.001", ".020", ".600"]
+    assert {text.strip() for text in drawn_cells(p_values, pairs_of(MANY), MANY)} == {"="}
 
 
-def test_only_all_cases_of_one_dimension_are_drawn_and_only_judges_with_pairs() -> None:
-    frame, judges = pairs_of(["a", "b"]), ["unseen", "b", "a"]
-    others = frame.assign(difference=0.5, p_adjusted=1.0)
-    every = pd.concat([frame, others.assign(dimension="relevance"), others.assign(subfield="lung")])
+def test_only_judges_with_pairs_are_drawn() -> None:
     for drawing in (p_values, differences):
-        axes = drawing(every, dimension="overall", judges=judges).axes[0]
-        assert [label.get_text() for label in axes.get_xticklabels()] == ["b"]
-        assert [label.get_text() for label in axes.get_yticklabels()] == ["a"]
-    assert cells(differences(every, dimension="overall", judges=judges), ["b", "a"]) == {("b", "a"): -0.1}
+        drawn = drawing(pairs_of("ab"), dimension="overall", judges=["unseen", "b", "a"])
+        assert [label.get_text() for label in drawn.axes[0].get_xticklabels()] == ["b"]
+        assert ticks(drawn.axes[0]) == ["a"]
+    assert cells(drawn, "ba") == {("b", "a"): -0.1}
 
 
 def test_macro_stands_beside_micro() -> None:

@@ -1,20 +1,24 @@
-"""Figures of the full benchmark draw, beside the value that they show, all else that their rows say."""
+"""Figures of the full benchmark draw, beside the value that they show, all else that their rows say.
+
+Of every figure see `test_every_figure`: value and interval, other dimensions and subfields, the order of judges.
+"""
 
 from collections.abc import Callable
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mrb_lib.figures import adjudication, ceiling, jury, transfer
+from mrb_lib.figures import adjudication, agreement, jury, ratings, transfer
 from mrb_lib.figures import gold as plots
 from mrb_lib.figures.lettering import labels
-from mrb_lib.figures.style import Paper
 from mrb_lib.figures.transfer import MOST_FORESTS
 from mrb_lib.tables.errors import NotApplicable
-from tests.figures.read import JUDGES, beside_others, copied, draw, marks, of, shown, spans, texts, ticks, titles
+from mrb_lib.tables.schema import DIMENSIONS
+from tests.figures.read import JUDGES, beside_others, copied, draw, known, marks, of, shown, spans, texts, ticks, titles
 
 Flaws = Callable[[Figure], list[str]]
 
@@ -25,7 +29,7 @@ def test_moves_draw_both_accuracies_the_difference_and_the_ranks() -> None:
     rows["rank"] = pd.array([2, 1, 3], dtype="Int64")
     rows.loc[2, ["majority_accuracy", "accuracy", "difference", "difference_low", "difference_high"]] = np.nan
     rows.loc[2, ["rank", "majority_rank"]] = pd.NA
-    left, right = draw("adjudication-moves", pd.concat([of(every, rule="majority"), beside_others(rows)])).axes
+    left, right = draw("adjudication-moves", pd.concat([of(every, rule="majority"), rows])).axes
     seen, changed, removed = (rows[f"n_{name}"].iloc[0] for name in ("adjudicated", "changed", "removed"))
     assert left.get_title() == f"labels reviewed: {seen}, changed: {changed}, removed: {removed}"
     assert seen == 9 and changed > 0
@@ -36,34 +40,31 @@ def test_moves_draw_both_accuracies_the_difference_and_the_ranks() -> None:
     assert [text.get_text() for text in right.texts].count("n/a") == 1
 
 
-def test_reasons_are_a_cell_each_with_their_count(flaws: Flaws) -> None:
-    for count in (3, adjudication.MOST_REASONS + 3):
-        rows = copied(shown("adjudication-reasons").head(1), "reason_given", [f"reason_{i}" for i in range(count)])
-        rows["n"] = pd.array(range(count, 0, -1), dtype="Int64")
-        rows = pd.concat([rows.assign(share=rows["n"] / 40, judge=name) for name in ("j$1$", "j2")], ignore_index=True)
-        figure = draw("adjudication-reasons", rows, ["j2", "j$1$"])
-        columns = min(count, adjudication.MOST_REASONS)
-        assert ticks(figure.axes[0]) == ["j2 (3)", r"j\$1\$ (3)"]
-        assert texts(figure.axes[0], "cell") == [str(count - i) for _ in range(2) for i in range(columns)]
-        values = np.asarray(figure.axes[0].collections[0].get_array(), dtype=float).reshape(2, columns)
-        assert values[0].tolist() == pytest.approx([(count - i) / 40 for i in range(columns)])
-        assert flaws(figure) == []
+@pytest.mark.parametrize("count", [3, adjudication.MOST_REASONS + 3])
+def test_reasons_are_a_cell_each_with_their_count(flaws: Flaws, count: int) -> None:
+    rows = copied(shown("adjudication-reasons").head(1), "reason_given", [f"reason_{i}" for i in range(count)])
+    rows["n"] = pd.array(range(count, 0, -1), dtype="Int64")
+    figure = draw("adjudication-reasons", copied(rows, "judge", ["j$1$", "j2"]), ["j2", "j$1$"])
+    assert ticks(figure.axes[0]) == ["j2 (3)", r"j\$1\$ (3)"]
+    drawn = [str(count - i) for i in range(min(count, adjudication.MOST_REASONS))]
+    assert texts(figure.axes[0], "cell") == 2 * drawn
+    assert flaws(figure) == []
+
+
+@pytest.mark.parametrize(
+    ("figure", "expected"),
+    [
+        ("bias-errors", ["Length", "Self preference"]),
+        ("calibration-shift", ["Image/removed", "Image/blur:1", "Image/blur:2", "Question/sex:1", "Question/sex:2"]),
+    ],
+)
+def test_a_panel_per_kind_is_titled(figure: str, expected: list[str]) -> None:
+    assert titles(draw(figure, shown(figure))) == expected
 
 
 def values_by_judge(figure: Figure, panel: int) -> dict[str, float]:
     names = dict(zip(figure.axes[0].get_yticks(), ticks(figure.axes[0]), strict=True))
     return {names[y]: x for x, y in marks(figure.axes[panel])}
-
-
-def test_errors_of_bias_have_a_panel_a_kind_and_are_of_the_dimension_as_a_whole() -> None:
-    rows = shown("bias-errors")
-    parts = rows.assign(subfield="eye", error_asymmetry=0.9)
-    figure = draw("bias-errors", pd.concat([beside_others(rows, error_asymmetry=0.9), parts]))
-    assert titles(figure) == ["Length", "Self preference"]
-    for panel, name in enumerate(("length", "self_preference")):
-        own = of(rows, bias=name).set_index("judge")["error_asymmetry"].dropna()
-        assert values_by_judge(figure, panel) == own.to_dict()
-    figure.png()
 
 
 def test_log_odds_leave_out_markers_nobody_has_and_draw_the_largest() -> None:
@@ -95,15 +96,13 @@ def test_log_odds_leave_out_markers_nobody_has_and_draw_the_largest() -> None:
 def test_every_bin_and_interval_is_drawn_against_the_diagonal() -> None:
     rows = shown("reliability")
     bins, summary = of(rows, part="bin"), of(rows, part="summary").set_index("judge")
-    figure = draw("reliability", beside_others(rows, accuracy=0.0, ece_debiased=0.99), ["j3", "unseen", "j1", "j2"])
-    assert titles(figure) == ["j3", "j1", "j2"]
-    assert [names for names, _ in figure.boxes()] == [{"judge": "j3"}, {"judge": "j1"}, {"judge": "j2"}]
-    for axes, judge in zip(figure.axes, ("j3", "j1", "j2"), strict=False):
+    figure = draw("reliability", rows)
+    assert [names for names, _ in figure.boxes()] == [{"judge": judge} for judge in JUDGES]
+    for axes, judge in zip(figure.axes, JUDGES, strict=False):
         own = of(bins, judge=judge)
         np.testing.assert_array_equal(marks(axes), own[["confidence", "accuracy"]])
-        known = own.dropna(subset="low")
         ends = [[span[0, 0], span[0, 1], span[1, 1]] for span in spans(axes)]
-        np.testing.assert_array_equal(ends, known[["confidence", "low", "high"]])
+        np.testing.assert_array_equal(ends, own.dropna(subset="low")[["confidence", "low", "high"]])
         np.testing.assert_array_equal(marks(axes, "calibrated"), [[0.5, 0.5], [1, 1]])
         shares = np.array([patch.get_height() for patch in axes.patches])
         np.testing.assert_allclose(shares / shares.sum(), own["n"].astype(float) / own["n"].sum())
@@ -113,72 +112,57 @@ def test_every_bin_and_interval_is_drawn_against_the_diagonal() -> None:
     assert [axes.get_title().split("\n")[0] for axes in alone.axes if axes.axison] == ["j2"]
 
 
-def test_overconfidence_is_drawn_and_a_missing_one_said() -> None:
+def test_a_judge_without_overconfidence_is_left_out_or_marked_where_another_dimension_has_it() -> None:
     rows = shown("overconfidence")
     other = rows.assign(dimension="accuracy", overconfidence=[0.1, 0.2, np.nan])
     silent = rows.head(1).assign(judge="silent", overconfidence=np.nan)
     left, right = draw("overconfidence", pd.concat([other, rows, silent]), ["j3", "j1", "silent", "j2"]).axes
-    assert marks(left)[:, 0].tolist() == [0.1, 0.2]
-    np.testing.assert_array_equal(marks(right)[:, 0], rows["overconfidence"].iloc[[2, 0, 1]])
     assert ticks(left) == ["j3", "j1", "j2"]
     assert (texts(left), texts(right)) == (["n/a"], [])
-
-
-def test_shift_has_a_panel_a_probe() -> None:
-    rows = shown("calibration-shift")
-    figure = draw("calibration-shift", beside_others(rows, probe="dim"))
-    assert titles(figure) == ["Image/removed", "Image/blur:1", "Image/blur:2", "Question/sex:1", "Question/sex:2"]
-    own = of(rows, probe="image/removed")["overconfidence_difference"]
-    assert sorted(marks(figure.axes[0])[:, 0]) == sorted(own)
-
-
-@pytest.mark.parametrize(("name", "value"), [("distances", "difference"), ("alternative", "advantage_probability")])
-def test_judges_beside_annotators_have_a_panel_a_dimension_and_stand_from_the_best(name: str, value: str) -> None:
-    rows = shown(f"ceiling-{name}")
-    figure = getattr(ceiling, name)(beside_others(rows, **{value: -rows[value]}), dimension="overall")
-    assert titles(figure) == ["Overall", "Accuracy"]
-    assert ticks(figure.axes[0]) == rows.sort_values(value, ascending=False)["judge"].tolist(), "on the one asked for"
 
 
 def test_marked_points_are_those_that_pass_or_of_which_nobody_can_tell() -> None:
     passing = shown("ceiling-alternative")
     passing["passes"] = pd.array([True, False, pd.NA], dtype="boolean")
     [axes] = draw("ceiling-alternative", passing).axes
-    beside = marks(axes, "beside")
-    assert beside[~np.isnan(beside[:, 0]), 0].tolist() == [passing["advantage_probability"][0]]
+    assert known(marks(axes, "beside"))[:, 0].tolist() == [passing["advantage_probability"][0]]
     rows = shown("ceiling-distances").assign(verdict=["above", "cannot tell", "cannot tell"])
     rows.loc[2, ["verdict", "difference"]] = [None, np.nan]
     figure = draw("ceiling-distances", rows)
-    beside = marks(figure.axes[0], "beside")
-    assert beside[~np.isnan(beside[:, 0]), 0].tolist() == [rows["difference"][1]]
-    assert {tuple(point) for point in beside[~np.isnan(beside[:, 0])]} <= {tuple(p) for p in marks(figure.axes[0])}
-    assert any(set(line.get_xdata()) == {0.0} for line in figure.axes[0].get_lines() if len(line.get_xdata()))
-    assert not figure.axes[0].get_legend() and len(figure.legends) == 1
+    [axes] = figure.axes
+    assert known(marks(axes, "beside"))[:, 0].tolist() == [rows["difference"][1]]
+    assert any(set(line.get_xdata()) == {0.0} for line in axes.get_lines() if len(line.get_xdata()))
+    assert not axes.get_legend() and len(figure.legends) == 1
     assert not draw("ceiling-distances", rows.assign(verdict="below")).legends
+
+
+@pytest.mark.parametrize(("name", "value"), [("distances", "difference"), ("alternative", "advantage_probability")])
+def test_judges_without_an_order_stand_from_the_best_beside_annotators(name: str, value: str) -> None:
+    rows = shown(f"ceiling-{name}")
+    other = rows.assign(dimension="accuracy", **{value: -rows[value]})
+    figure = draw(f"ceiling-{name}", pd.concat([rows, other], ignore_index=True), ())
+    assert ticks(figure.axes[0]) == rows.sort_values(value, ascending=False)["judge"].tolist(), "on the one asked for"
 
 
 def test_the_average_annotator_is_a_line_and_of_many_those_with_the_most_cases_are_drawn() -> None:
     rows = shown("ceiling-annotators")
     [axes] = draw("ceiling-annotators", rows).axes
-    level = of(rows, annotator="mean")["accuracy"].item()
-    assert sorted(marks(axes)[:, 0]) == sorted(rows.loc[rows["annotator"] != "mean", "accuracy"])
-    assert set(marks(axes, "reference")[:, 0]) == {level}
+    assert set(marks(axes, "reference")[:, 0]) == {of(rows, annotator="mean")["accuracy"].item()}
     many = pd.concat([rows.head(1).assign(annotator=f"p{i:02d}", n=100 - i, accuracy=0.9 - i / 100) for i in range(15)])
     assert ticks(draw("ceiling-annotators", many).axes[0]) == [f"p{i:02d}" for i in range(10)]
 
 
-def test_preference_and_noise_are_a_panel_each() -> None:
+def test_preference_stands_beside_noise() -> None:
     rows = shown("position-split")
     rows.loc[0, ["position_preference", "position_preference_low", "position_preference_high"]] = np.nan
-    figure = draw("position-split", beside_others(rows, position_noise=0.9))
-    for panel, name in enumerate(("position_preference", "position_noise")):
-        assert values_by_judge(figure, panel) == rows.set_index("judge")[name].dropna().to_dict()
+    figure = draw("position-split", rows)
+    assert values_by_judge(figure, 0) == rows.set_index("judge")["position_preference"].dropna().to_dict()
     assert [len(texts(axes)) for axes in figure.axes] == [1, 0]
 
 
 def test_sizes_draw_the_curve_and_every_jury() -> None:
     rows = shown("jury-sizes")
-    figure = draw("jury-sizes", beside_others(rows, accuracy=0.1))
+    figure = draw("jury-sizes", rows)
     [axes] = figure.axes
     assert marks(axes, "random") == pytest.approx(of(rows, part="curve")[["size", "accuracy"]].to_numpy(dtype=float))
     for kind in jury.NAMES:
@@ -204,9 +188,8 @@ def test_cost_joins_the_most_accurate_for_the_time() -> None:
     assert names == {"one judge", "most accurate for the time", *list(jury.NAMES.values())[:3]}
     quick = rows.assign(seconds=rows["seconds"].mask(rows["kind"] == "single", 0.01))
     assert [draw("jury-cost", each).axes[0].get_xscale() for each in (rows, quick)] == ["linear", "log"]
-    unknown = rows.assign(seconds=rows["seconds"].mask(rows["part"] == "jury"))
     with pytest.raises(NotApplicable, match="time is not recorded for every judge"):
-        draw("jury-cost", unknown)
+        draw("jury-cost", rows.assign(seconds=rows["seconds"].mask(rows["part"] == "jury")))
 
 
 def test_members_are_drawn_with_what_they_add() -> None:
@@ -236,25 +219,23 @@ def test_power_draws_the_curve_the_smallest_difference_and_a_row_a_subfield() ->
 def test_the_forest_names_domains_with_their_cases_and_draws_some_judges() -> None:
     rows = shown("transfer-forest")
     rows.loc[rows["subfield"].eq("lung") & rows["judge"].eq("j2"), "n"] = 1080
-    figure = draw("transfer-forest", rows)
     eye, lung = (of(rows, judge="j1", subfield=name)["n"].item() for name in ("eye", "lung"))
-    assert ticks(figure.axes[0]) == [f"Eye (n = {eye})", f"Lung (n = {lung}\u20131,080)"]
+    drawn = draw("transfer-forest", rows)
+    assert ticks(drawn.axes[0]) == [f"Eye (n = {eye})", f"Lung (n = {lung}\u20131,080)"]
     many = [f"judge-{i}" for i in range(9)]
     assert titles(draw("transfer-forest", copied(rows, "judge", many), many[::-1])) == many[::-1][:MOST_FORESTS]
 
 
 def test_predictions_have_a_row_a_judge() -> None:
-    rows = shown("transfer-predictions")
-    rows.loc[rows["judge"].eq("j1") & rows["part"].eq("summary"), ["accuracy", "low", "prediction_low"]] = np.nan
-    ends = ["prediction_low", "prediction_high"]
-    rows.loc[rows["judge"].eq("j2") & rows["part"].eq("summary"), ends] = [0.5, 0.9]
+    rows, ends = shown("transfer-predictions"), ["prediction_low", "prediction_high"]
+    is_summary = rows["part"].eq("summary")
+    rows.loc[rows["judge"].eq("j1") & is_summary, ["accuracy", "low", "prediction_low"]] = np.nan
+    rows.loc[rows["judge"].eq("j2") & is_summary, ends] = [0.5, 0.9]
     [axes] = draw("transfer-predictions", rows, JUDGES[::-1]).axes
-    summary, found = of(rows, part="summary"), marks(axes, "summary")[:, 0]
-    assert sorted(found[~np.isnan(found)]) == sorted(summary["accuracy"].dropna())
+    assert sorted(known(marks(axes, "summary"))[:, 0]) == sorted(rows.loc[is_summary, "accuracy"].dropna())
     assert len(marks(axes)) == len(of(rows, part="domain"))
-    assert ticks(axes) == labels(JUDGES[::-1], 34)
-    known = summary.set_index("judge").loc[list(JUDGES[::-1])].dropna(subset="prediction_low")
-    assert [band[:, 0].tolist() for band in spans(axes, "prediction")] == known[ends].to_numpy().tolist()
+    bands = rows[is_summary].set_index("judge").loc[list(JUDGES[::-1])].dropna(subset="prediction_low")
+    assert [band[:, 0].tolist() for band in spans(axes, "prediction")] == bands[ends].to_numpy().tolist()
     assert [text.get_gid() for text in axes.texts].count("not-available") == 1
 
 
@@ -278,14 +259,13 @@ def test_judges_and_cases_share_a_scale() -> None:
     rows.loc[rows.index[rows["part"] == "case"][0], "difficulty"] = np.nan
     cases, judges = of(rows, part="case"), of(rows, part="judge").sort_values("ability", ascending=False)
     n = int(cases["difficulty"].notna().sum())
-    above, below = draw("models-difficulty", beside_others(rows, ability=99.0), ()).axes
+    above, below = draw("models-difficulty", rows, ()).axes
     assert above.get_xlim() == below.get_xlim()
     assert sum(patch.get_height() for patch in above.patches) == n
     assert f"{n} cases, {len(cases) - n} n/a" in above.get_title()
     np.testing.assert_allclose(marks(below)[:, 0], judges["ability"])
     assert ticks(below) == judges["judge"].tolist()
     assert below.get_ylim()[0] > below.get_ylim()[1]
-    assert ticks(draw("models-difficulty", rows, ["j3", "z", "j1", "j2"]).axes[1]) == ["j3", "j1", "j2"]
 
 
 def test_every_case_is_a_point_coloured_by_suspicion() -> None:
@@ -302,15 +282,17 @@ def test_a_cell_holds_delta_class_and_significance() -> None:
     rows = of(shown("models-dif"), judge="j1", subfield="eye")
     rows = pd.concat([rows.assign(judge=judge, subfield=part) for judge in ("a", "b") for part in ("eye", "lung")])
     rows = rows.assign(ets_delta=[-2.3, 0.04, np.nan, 1.2], ets_class=["C", "A", None, "B"])
-    rows["p_adjusted"] = [0.01, 0.9, np.nan, 0.2]
-    axes = draw("models-dif", beside_others(rows, ets_delta=9.0), ()).axes[0]
-    drawn = [text for text in axes.texts if text.get_gid() == "cell"]
-    cells = [text.get_text() for text in sorted(drawn, key=lambda text: text.get_position()[::-1])]
-    assert cells == ["\u22122.3 C*", "0.0", "n/a", "+1.2 B"] and len(texts(axes, "cell")) == 4
-    mesh = next(c for c in axes.collections if c.get_gid() == "cells")
-    assert mesh.norm.vcenter == 0
-    assert 2.3 <= mesh.norm.vmax == -mesh.norm.vmin < 9
-    assert ticks(draw("models-dif", rows, ["b", "z", "a"]).axes[0]) == ["b", "a"]
+    axes = draw("models-dif", rows.assign(p_adjusted=[0.01, 0.9, np.nan, 0.2]), ()).axes[0]
+    drawn = sorted((t.get_position()[::-1], t.get_text()) for t in axes.texts if t.get_gid() == "cell")
+    assert [text for _, text in drawn] == ["\u22122.3 C*", "0.0", "n/a", "+1.2 B"]
+    norm = next(c for c in axes.collections if c.get_gid() == "cells").norm
+    assert norm.vcenter == 0
+    assert 2.3 <= norm.vmax == -norm.vmin
+
+
+def in_order(points: np.ndarray) -> np.ndarray:
+    """What points say, from the first row to the last."""
+    return points[np.argsort(points[:, 1]), 0]
 
 
 def test_both_intervals_and_the_truth_are_drawn_of_the_judges_that_help_most() -> None:
@@ -324,8 +306,7 @@ def test_both_intervals_and_the_truth_are_drawn_of_the_judges_that_help_most() -
     assert ticks(axes) == ["m2", "j1", "m3"]
     own = own.loc[["m2", "j1", "m3"]]
     for gid, column in (("estimates", "estimate"), ("classical", "classical_estimate"), ("full", "full_estimate")):
-        points = marks(axes, gid)
-        np.testing.assert_allclose(points[np.argsort(points[:, 1]), 0], own[column])
+        np.testing.assert_allclose(in_order(marks(axes, gid)), own[column])
     ends = sorted((span[0, 0], span[1, 0]) for span in spans(axes, "classical-intervals"))
     np.testing.assert_allclose(ends, sorted(own[["classical_low", "classical_high"]].to_numpy().tolist()))
 
@@ -337,14 +318,12 @@ def test_every_strength_and_interval_is_drawn_beside_the_annotators() -> None:
     gold = of(strengths, source="gold").sort_values("strength", ascending=False)
     assert ticks(figure.axes[0]) == gold["responder"].tolist()
     for axes, judge in zip(figure.axes, ["j3", "j1"], strict=True):
-        assert axes.get_title() == judge
+        assert (axes.get_title(), axes.get_xscale()) == (judge, "log")
         own = of(strengths, judge=judge).set_index("responder").loc[gold["responder"]]
         for gid, expected in (("annotators", gold), ("judge", own)):
-            points = marks(axes, gid)
-            np.testing.assert_allclose(points[np.argsort(points[:, 1]), 0], expected["strength"])
+            np.testing.assert_allclose(in_order(marks(axes, gid)), expected["strength"])
             found = sorted((span[0, 1], span[0, 0], span[1, 0]) for span in spans(axes, f"{gid}-intervals"))
             np.testing.assert_allclose([item[1:] for item in found], expected[["low", "high"]])
-        assert axes.get_xscale() == "log"
 
 
 def test_confusions_are_the_frame_and_more_labels_leave_the_intervals_out() -> None:
@@ -352,7 +331,7 @@ def test_confusions_are_the_frame_and_more_labels_leave_the_intervals_out() -> N
     ends = ["probability", "probability_low", "probability_high"]
     first = rows["annotator"].eq("a") & rows["part"].eq("confusion")
     rows.loc[first & rows["gold"].eq("tie"), ends] = np.nan
-    cells = texts(draw("gold-confusion", beside_others(rows, probability=0.5)).axes[0], "cell")
+    cells = texts(draw("gold-confusion", rows).axes[0], "cell")
     assert cells[6:] == ["n/a"] * 3
     assert cells[:6] == [
         f"{round(100 * p)}\n{round(100 * low)} to {round(100 * high)}"
@@ -372,13 +351,13 @@ def test_of_many_annotators_those_with_the_most_annotations_are_drawn() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 11])
-def test_ranks_are_the_frame_in_the_order_of_the_report(n: int, flaws: Callable[[Paper], list[str]]) -> None:
+def test_ranks_are_the_frame_in_the_order_of_the_report(n: int, flaws: Flaws) -> None:
     rows = shown("gold-ranks")
     judged = of(rows, part="rule")
     every = [judged.assign(judge=judged["judge"] + f" {i}" * (n > 1)) for i in range(n)]
     rows = pd.concat([of(rows, part="ranking"), *every], ignore_index=True)
     order = list(dict.fromkeys(rows["judge"].dropna()))[::-1]
-    figure = draw("gold-ranks", beside_others(rows, rank=1), [*order, "another"])
+    figure = draw("gold-ranks", rows, [*order, "another"])
     axes, rules = figure.axes[0], list(dict.fromkeys(judged["rule"]))
     assert ticks(axes) == labels(order, 28)
     own = of(rows, part="rule").set_index(["judge", "rule"])["rank"]
@@ -392,15 +371,230 @@ def test_ranks_are_the_frame_in_the_order_of_the_report(n: int, flaws: Callable[
     assert flaws(figure) == []
 
 
-def test_judges_without_an_order_stand_from_the_best_and_one_without_a_rank_is_marked() -> None:
+def test_a_judge_without_a_rank_is_marked_and_one_judge_has_none() -> None:
     rows = shown("gold-ranks")
-    majority = of(rows, part="rule", rule="majority").sort_values("rank")
-    assert ticks(draw("gold-ranks", rows, ()).axes[0]) == majority["judge"].tolist()
-    gone = rows["judge"].eq(JUDGES[0]) & rows["rule"].eq("posterior")
-    rows.loc[gone, ["rank", "accuracy"]] = [pd.NA, np.nan]
+    rows.loc[rows["judge"].eq(JUDGES[0]) & rows["rule"].eq("posterior"), ["rank", "accuracy"]] = [pd.NA, np.nan]
     assert "n/a" in texts(draw("gold-ranks", rows).axes[0], "cell")
-
-
-def test_one_judge_has_no_rank() -> None:
     with pytest.raises(NotApplicable, match="one judge"):
-        draw("gold-ranks", of(shown("gold-ranks"), judge="j1"))
+        draw("gold-ranks", of(rows, judge="j1"))
+
+
+def coefficients(axes: Axes) -> dict[str, list[float]]:
+    return {line.get_gid(): list(line.get_xdata()) for line in axes.lines if line.get_gid()}
+
+
+def test_each_coefficient_of_agreement_is_drawn_and_an_undefined_one_is_named() -> None:
+    rows = pd.concat([shown("agreement-dimensions").assign(dimension=name) for name in ("accuracy", "overall")])
+    rows = rows.reset_index(drop=True).assign(linear_kappa=[0.5, np.nan], icc_2_1=np.nan)
+    rows = rows.assign(linear_kappa_low=rows["linear_kappa"] - 0.1, linear_kappa_high=rows["linear_kappa"] + 0.1)
+    rows.loc[1, ["fleiss_kappa", "fleiss_kappa_low", "fleiss_kappa_high"]] = np.nan
+    axes = draw("agreement-dimensions", rows).axes[0]
+    drawn = coefficients(axes)
+    for name in (*agreement.COEFFICIENTS, "linear_kappa"):
+        assert drawn[name] == rows[name].dropna().tolist()
+    assert "icc_2_1" not in drawn, "no dimension has any"
+    assert sorted(texts(axes)) == ["Fleiss\u2019 kappa: n/a", "linear kappa, mean of pairs: n/a"]
+    nothing = rows.assign(**dict.fromkeys(rows.select_dtypes(float).columns, np.nan)).tail(1)
+    assert len(texts(draw("agreement-dimensions", nothing).axes[0])) == len(agreement.COEFFICIENTS)
+
+
+def test_annotator_pairs_ignore_the_order_of_the_two() -> None:
+    names = ["annotator_1", "annotator_2", "cohen_kappa", "cohen_kappa_low", "cohen_kappa_high"]
+    pairs = pd.DataFrame([("c", "a", 0.5, 0.4, 0.6), ("a", "b", -0.25, -0.5, 0.0)], columns=names)
+    figure = agreement.pairs(pairs.assign(dimension="overall", n_cases=10))
+    cells = ["\u2212.25\n\u2212.50 to .00\nn = 10", ".50\n.40 to .60\nn = 10", "n/a"]
+    assert texts(figure.axes[0], "cell") == cells
+    figure.png()
+    assert [names["row"] for names, _ in figure.boxes()] == ["a and b", "a and c", "b and c"]
+
+
+def test_of_many_annotators_those_who_share_most_are_drawn_on_one_dimension() -> None:
+    people = [f"p{i:02d}" for i in range(14)]
+    pairs = pd.DataFrame(combinations(people, 2), columns=["annotator_1", "annotator_2"])
+    pairs = pairs.assign(cohen_kappa=np.linspace(0.4, 0.9, len(pairs)), dimension="overall")
+    pairs = pairs.assign(cohen_kappa_low=pairs["cohen_kappa"] - 0.04, cohen_kappa_high=pairs["cohen_kappa"] + 0.04)
+    rare = pairs[["annotator_1", "annotator_2"]].isin(people[2:6]).any(axis=1)
+    panel, _ = draw("agreement-pairs", beside_others(pairs.assign(n_cases=np.where(rare, 30, 60)))).axes
+    assert [text.get_text() for text in panel.get_xticklabels()] == [*people[:2], *people[6:-1]]
+    drawn = sorted(text.split("\n")[0] for text in texts(panel, "cell"))
+    assert drawn == sorted(f"{kappa:.2f}"[1:] for kappa in pairs.loc[~rare, "cohen_kappa"])
+
+
+@pytest.mark.parametrize("n", [2, len(DIMENSIONS)])
+def test_contrasts_are_readable_and_named_by_their_groups(flaws: Flaws, n: int) -> None:
+    rows = shown("group-contrasts")
+    drawn = draw("group-contrasts", pd.concat([rows.assign(dimension=name) for name in DIMENSIONS[-n:]]))
+    assert flaws(drawn) == []
+    contrast, descendants = (rows[rows["part"] == part].iloc[0] for part in ("contrast", "descendants"))
+    names = [f"{row.group_1} {row.n_judges_1} \u2212 {other} {row.n_judges_2}"
+             for row, other in ((contrast, contrast.group_2), (descendants, "their bases"))]  # fmt: skip
+    assert sorted(ticks(drawn.axes[0])) == sorted(names)
+
+
+@pytest.mark.parametrize("count", [2, 17])
+def test_gains_are_filled_where_they_are_significant(flaws: Flaws, count: int) -> None:
+    gain = np.linspace(0.1, -0.05, count)
+    table = pd.concat([shown("gains").assign(tuned=f"tuned-{i}") for i in range(count)], ignore_index=True)
+    table = table.assign(gain=gain, low=gain - 0.04, high=gain + 0.04, p_adjusted=np.where(abs(gain) > 0.04, 0.01, 0.5))
+    table.loc[count - 1, ["accuracy_base", "accuracy_tuned", "gain", "low", "high", "p_adjusted"]] = np.nan
+    drawn = draw("gains", table)
+    assert flaws(drawn) == []
+    left, right = drawn.axes
+    rows = table.dropna(subset="gain")
+    for gid, column in (("base", "accuracy_base"), ("tuned", "accuracy_tuned")):
+        assert marks(left, gid)[: len(rows), 0] == pytest.approx(rows[column])
+    assert known(marks(right, "not-shown"))[:, 0] == pytest.approx(rows.loc[rows["p_adjusted"] > 0.05, "gain"])
+
+
+def probed() -> pd.DataFrame:
+    """Two judges under blur of two steps and without the image; j1 breaks what is expected of it."""
+    made = shown("probe-severity")
+    made = made[made["judge"].isin(["j1", "j2"]) & made["probe"].isin(["image/blur", "image/removed"])].copy()
+    made["kept_expectation"] = made["judge"].ne("j1").astype("boolean")
+    for name, value in zip(("changed", "changed_low", "changed_high"), (0.2, 0.15, 0.25), strict=True):
+        made[name] = value * made["severity"].fillna(1).astype(float)
+    unknown = {"probe": "their/own", "severity": None, "expected": None, "kept_expectation": None}
+    return pd.concat([made, copied(made.head(1), "judge", ["j1"]).assign(**unknown)])
+
+
+def test_the_profile_shows_the_highest_severity_and_frames_what_is_not_kept() -> None:
+    for judges, order, broken in (((), ["j1", "j2"], 0.0), (["not-probed", "j2", "j1"], ["j2", "j1"], 1.0)):
+        axes = draw("probe-profile", probed(), judges).axes[0]
+        assert [text.get_text() for text in axes.get_xticklabels()] == order
+        framed = {tuple(np.floor(patch.get_xy())) for patch in axes.patches if patch.get_gid() == "broken"}
+        assert framed == {(broken, 0.0), (broken, 1.0)}
+    assert ticks(axes) == ["image/blur (same)", "image/removed (worse)", "their/own (?)"]
+    written = [text.get_text() for text in axes.texts]
+    assert written[:2] == ["40\n30\u201350"] * 2
+    assert written.count("n/a") == 1
+
+
+@pytest.mark.parametrize("n", [2, 12, 45])
+def test_many_judges_have_a_row_each(flaws: Callable[[Figure], list[str]], n: int) -> None:
+    judges = [f"judge {i} with a long name" for i in range(n)]
+    figure = draw("probe-profile", copied(probed(), "judge", judges), judges)
+    assert flaws(figure) == []
+    axes = figure.axes[0]
+    assert axes.get_ylabel().startswith("judge" if n > 12 else "probe")
+    assert len(axes.get_yticklabels() if n > 12 else axes.get_xticklabels()) == n
+
+
+def test_severities_are_drawn_as_a_line_a_judge() -> None:
+    [axes] = draw("probe-severity", probed()).axes
+    drawn = [line.get_ydata() for line in axes.get_lines() if line.get_gid() == "values"]
+    np.testing.assert_allclose(drawn, [[0.2, 0.4]] * 2)
+    with pytest.raises(NotApplicable, match="no probe of these verdicts has several steps"):
+        draw("probe-severity", of(probed(), probe="image/removed"))
+
+
+def test_groups_are_no_steps_and_the_judges_that_follow_severity_most_are_in_colour() -> None:
+    slopes = dict(zip("abcdefgh", (0.02, 0.0, 0.15, 0.1, 0.05, 0.04, 0.03, 0.06), strict=True))
+    judges = copied(of(probed(), probe="image/blur"), "judge", list(slopes))
+    judges["changed"] = judges["judge"].map(slopes) * judges["severity"].astype(float)
+    grouped = judges.assign(probe="question/age", group="25 to 34")
+    figure = draw("probe-severity", pd.concat([judges, grouped]))
+    assert [axes.get_title() for axes in figure.axes] == ["image/blur"]
+    assert len([line for line in figure.axes[0].get_lines() if line.get_gid() == "values"]) == len(slopes)
+    named = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert named == {"c", "d", "e", "f", "g", "h", "2 other judges"}
+
+
+def rated() -> pd.DataFrame:
+    """Two judges on two dimensions, and rows of a subfield that are not drawn."""
+    index = pd.MultiIndex.from_product([["j1", "j2"], ["other", "overall"]], names=["judge", "dimension"])
+    rows = index.to_frame(index=False).assign(subfield=None, part="rating")
+    for i, name in enumerate((*ratings.NEARNESS, *ratings.SAFETY, "mean_difference")):
+        rows[name] = 0.1 + 0.02 * i + 0.2 * np.arange(len(rows))
+        rows[f"{name}_low"], rows[f"{name}_high"] = rows[name] - 0.05, rows[name] + 0.05
+    rows.loc[0, ["mean_difference", "mean_difference_low", "mean_difference_high"]] = np.nan
+    return pd.concat([rows, rows.assign(subfield="lung", exact=0.9)], ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("draw_it", "measures"),
+    [(ratings.rating_agreement, ratings.NEARNESS), (ratings.rating_safety, ratings.SAFETY)],
+    ids=["agreement", "safety"],
+)
+def test_measures_of_ratings_have_a_panel_each(
+    draw_it: Callable[..., Figure], measures: dict[str, str], flaws: Flaws
+) -> None:
+    figure = draw_it(rated(), dimension="overall", judges=["j2", "j1"])
+    own = of(rated(), dimension="overall").query("subfield.isna()").set_index("judge").loc[["j2", "j1"]]
+    for axes, name in zip(figure.axes, measures, strict=True):
+        assert marks(axes)[:, 0].tolist() == own[name].tolist()
+    assert ticks(figure.axes[0]) == ["j2", "j1"]
+    assert flaws(figure) == []
+
+
+def test_leniency_has_a_panel_per_dimension(flaws: Flaws) -> None:
+    figure = ratings.rating_leniency(rated(), dimension="overall", judges=["j1", "j2"])
+    whole = rated().query("subfield.isna()").dropna(subset="mean_difference")
+    for axes, name in zip(figure.axes, ("other", "overall"), strict=True):
+        assert marks(axes)[:, 0].tolist() == of(whole, dimension=name)["mean_difference"].tolist()
+    assert [len(texts(axes)) for axes in figure.axes] == [1, 0]
+    assert flaws(figure) == []
+
+
+ENDS = ["decisive_accuracy", "decisive_accuracy_low", "decisive_accuracy_high"]
+
+
+def board() -> pd.DataFrame:
+    """The rows of the leaderboard, on two dimensions."""
+    return beside_others(shown("leaderboard"))
+
+
+def panel(figure: Figure, title: str) -> Axes:
+    return next(axes for axes in figure.axes if axes.get_title() == title)
+
+
+def test_leaderboard_draws_every_value_and_interval_of_the_ranking_quantity() -> None:
+    figure = draw("leaderboard", board())
+    for dimension in ("accuracy", "overall"):
+        axes = panel(figure, dimension.title())
+        place = dict(zip(ticks(figure.axes[0]), axes.get_yticks(), strict=True))
+        drawn = {y: x for x, y in marks(axes)}
+        bars = {segment[0, 1]: (segment[0, 0], segment[1, 0]) for segment in spans(axes)}
+        for row in of(board(), dimension=dimension, kind="judge").itertuples():
+            assert drawn[place[row.judge]] == row.decisive_accuracy
+            assert bars[place[row.judge]] == (row.decisive_accuracy_low, row.decisive_accuracy_high)
+        assert any(list(line.get_xdata()) == [0.5, 0.5] for line in axes.lines)
+
+
+def test_leaderboard_of_ratings_draws_accuracy_without_a_line() -> None:
+    rows = shown("leaderboard").assign(**dict.fromkeys(ENDS, np.nan))
+    axes = draw("leaderboard", rows).axes[0]
+    assert sorted(marks(axes)[:, 0]) == sorted(of(rows, kind="judge")["accuracy"])
+    assert not any(list(line.get_xdata()) == [0.5, 0.5] for line in axes.lines)
+
+
+def test_a_missing_value_or_interval_is_drawn_as_missing() -> None:
+    judged = of(shown("leaderboard"), kind="judge").reset_index(drop=True)
+    judged.loc[1, ENDS] = np.nan
+    axes = draw("leaderboard", judged).axes[0]
+    assert (len(marks(axes)), texts(axes)) == (2, ["n/a"])
+    assert 0 not in marks(axes)[:, 0]
+    axes = draw("leaderboard", judged.assign(**dict.fromkeys(ENDS[1:], np.nan))).axes[0]
+    assert (len(marks(axes)), spans(axes)) == (2, [])
+    unasked = of(board(), kind="judge").iloc[:-1]
+    assert texts(panel(draw("leaderboard", unasked), "Accuracy")) == ["n/a"], "not asked about a dimension"
+
+
+def test_heatmap_cells_hold_the_values_and_heads_their_numbers_of_cases() -> None:
+    rows = shown("subfields").replace({"subfield": {"lung": "oral_cavity"}})
+    rows = rows[rows["kind"].eq("judge")].reset_index(drop=True)
+    gone = rows["judge"].eq("j2") & rows["subfield"].eq("oral_cavity")
+    rows.loc[gone, ["accuracy", "low", "high"]] = np.nan
+    rows["n"] = rows["n"].astype(float).mask(gone, 5)
+    axes = draw("subfields", rows).axes[0]
+    mesh = next(c for c in axes.collections if c.get_gid() == "cells")
+    drawn = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(3, 2)
+    expected = rows.pivot(index="judge", columns="subfield", values="accuracy").loc[ticks(axes), ["eye", "oral_cavity"]]
+    np.testing.assert_array_equal(drawn, expected)
+    assert len([patch for patch in axes.patches if patch.get_gid() == "not-available"]) == 1
+    cells = texts(axes, "cell")
+    assert cells.count("n/a") == 1
+    first = of(rows, judge=ticks(axes)[0], subfield="eye").iloc[0]
+    assert cells[0] == f"{100 * first.accuracy:.0f}\n{100 * first.low:.0f}\u2013{100 * first.high:.0f}"
+    n = rows.groupby("subfield")["n"].max()
+    heads = [f"Eye\nn = {n['eye']:.0f}", f"Oral cavity\nn = 5\u2013{n['oral_cavity']:.0f}"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == heads

@@ -10,7 +10,7 @@ import pytest
 
 from mrb_lib.benchmarks.formats import READERS
 from mrb_lib.stats import intervals
-from tests.stats.small_tables import agreement, annotator_pairs, estimated
+from tests.stats.small_tables import agreement, annotator_pairs, cases_of, estimated
 
 # Fleiss (1971), Psychological Bulletin 76, table 1: the diagnoses of 30 patients by six psychiatrists each; `diagnoses`
 # of the R package irr, whose kappa is .4302445.
@@ -22,10 +22,6 @@ DIAGNOSES = (
 TARGETS = ((9, 2, 5, 8), (6, 1, 3, 2), (8, 4, 6, 8), (7, 1, 2, 6), (10, 5, 6, 9), (6, 2, 4, 7))
 
 
-def cases_of(n: int) -> pd.DataFrame:
-    return pd.DataFrame({"case_id": [f"c{i}" for i in range(n)]})
-
-
 def of_cases(rows: Sequence[Sequence[object]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Annotations and cases from one row of labels a case."""
     found = [(f"c{i}", f"a{j}", "overall", str(label)) for i, row in enumerate(rows) for j, label in enumerate(row)]
@@ -34,12 +30,7 @@ def of_cases(rows: Sequence[Sequence[object]]) -> tuple[pd.DataFrame, pd.DataFra
 
 def of_table(table: Sequence[Sequence[int]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Annotations and cases from a table of two annotators' labels."""
-    places = [(i, j) for i, row in enumerate(table) for j, count in enumerate(row) for _ in range(count)]
-    return of_cases(places)
-
-
-def labels(table: Sequence[Sequence[int]]) -> list[str]:
-    return [str(i) for i in range(len(table))]
+    return of_cases([place for place, count in np.ndenumerate(table) for _ in range(count)])
 
 
 def error_of(tables: tuple[pd.DataFrame, pd.DataFrame], name: str, categories: Sequence[str], level: str) -> float:
@@ -77,9 +68,9 @@ def test_kappa_and_weighted_kappa_of_fleiss_levin_and_paik(name: str, value: flo
     The book has .68 with standard error .087; the further digits, weighted kappa and limits are statsmodels'.
     """
     table = [[75, 1, 4], [5, 4, 1], [0, 0, 10]]
-    row = annotator_pairs(*of_table(table), categories=labels(table), level="ordinal", resamples=0).iloc[0]
+    row = annotator_pairs(*of_table(table), categories=list("012"), level="ordinal", resamples=0).iloc[0]
     assert row[name] == pytest.approx(value, abs=6e-5)
-    error = error_of(of_table(table), name, labels(table), "ordinal")
+    error = error_of(of_table(table), name, "012", "ordinal")
     assert error == pytest.approx((high - low) / (2 * 1.959964), abs=3e-5)
 
 
@@ -111,9 +102,9 @@ def test_three_abstractors_as_in_irrcac(name: str, value: float, error: float, f
     of the error.
     """
     table = [[13, 0, 0], [0, 20, 7], [0, 4, 56]]
-    row = agreement(*of_table(table), categories=labels(table), resamples=0).iloc[0]
+    row = agreement(*of_table(table), categories=list("012"), resamples=0).iloc[0]
     assert row[name] == pytest.approx(value, abs=5e-8)
-    found = error_of(of_table(table), name, labels(table), "nominal")
+    found = error_of(of_table(table), name, "012", "nominal")
     assert found * factor == pytest.approx(error, rel=2e-6)
 
 

@@ -21,35 +21,24 @@ def tables(p: np.ndarray, outcome: np.ndarray) -> tuple[pd.DataFrame, pd.DataFra
     return verdicts, gold, pd.DataFrame({"case_id": ids})
 
 
-def drawn(n: int, seed: int, digits: int) -> tuple[np.ndarray, np.ndarray]:
-    """Forecasts that are too sure; with few digits, many are equal."""
-    generator = np.random.default_rng(seed)
-    p = np.clip(generator.beta(0.8, 0.8, n).round(digits), 0.01, 0.99)
-    return p, (generator.random(n) < 0.25 + 0.5 * p).astype(float)
-
-
 @pytest.mark.parametrize("digits", [2, 12])
-def test_scores_are_those_of_scikit_learn(digits: int) -> None:
-    p, outcome = drawn(400, 7, digits)
+def test_scores_and_the_reliability_diagram_are_those_of_scikit_learn(digits: int) -> None:
+    """Forecasts that are too sure; with few digits, many are equal."""
+    generator = np.random.default_rng(3)
+    p = np.clip(generator.beta(0.8, 0.8, 500).round(digits), 0.01, 0.99)
+    outcome = (generator.random(500) < 0.25 + 0.5 * p).astype(float)
     table = calibration(*tables(p, outcome))
-    row = table[table["part"] == "summary"].iloc[0]
-    assert row["brier"] == pytest.approx(brier_score_loss(outcome, p), abs=1e-12)
-    assert row["log_loss"] == pytest.approx(log_loss(outcome, p), abs=1e-12)
-    assert row["auroc"] == pytest.approx(roc_auc_score(outcome, p), abs=1e-12)
-
-
-def test_the_reliability_diagram_is_that_of_scikit_learn() -> None:
-    p, outcome = drawn(500, 3, 12)
-    right, confidence = (outcome == (p > 0.5)).astype(float), np.maximum(p, 1 - p)
-    accuracy, mean = calibration_curve(right, 2 * confidence - 1, n_bins=10)
-    mean = (1 + mean) / 2
-    table = calibration(*tables(p, outcome))
-    rows = table[table["part"] == "bin"]
-    np.testing.assert_allclose(rows["accuracy"], accuracy, atol=1e-12)
-    np.testing.assert_allclose(rows["confidence"], mean, atol=1e-12)
-    ece = table.iloc[0]["ece"]
-    counts = np.histogram(confidence, np.linspace(0.5, 1, 11))[0]
-    assert ece == pytest.approx((counts / 500 * np.abs(accuracy - mean)).sum(), abs=1e-12)
+    summary, rows = table.iloc[0], table[table["part"] == "bin"]
+    if digits == 12:  # others lie on the edges of bins
+        right, confidence = (outcome == (p > 0.5)).astype(float), np.maximum(p, 1 - p)
+        accuracy, mean = calibration_curve(right, 2 * confidence - 1, n_bins=10)
+        mean, counts = (1 + mean) / 2, np.histogram(confidence, np.linspace(0.5, 1, 11))[0]
+        np.testing.assert_allclose(rows["accuracy"], accuracy, atol=1e-12)
+        np.testing.assert_allclose(rows["confidence"], mean, atol=1e-12)
+        assert summary["ece"] == pytest.approx((counts / 500 * np.abs(accuracy - mean)).sum(), abs=1e-12)
+    assert summary["brier"] == pytest.approx(brier_score_loss(outcome, p), abs=1e-12)
+    assert summary["log_loss"] == pytest.approx(log_loss(outcome, p), abs=1e-12)
+    assert summary["auroc"] == pytest.approx(roc_auc_score(outcome, p), abs=1e-12)
 
 
 def test_the_area_under_the_curve_of_hanley_and_mcneil_1982() -> None:

@@ -39,20 +39,14 @@ def test_class_marginals_and_error_rates_of_table_2(counts: np.ndarray) -> None:
 
 
 def test_a_plain_implementation_of_the_equations_gives_the_same(counts: np.ndarray) -> None:
-    """Equations 2.3 to 2.5, one patient, observer and grade at a time, from the start of equation 3.1."""
+    """Equations 2.3 to 2.5 from the start of equation 3.1, with patients i, observers k, true grades j and given m."""
     grade = counts.sum(axis=1) / counts.sum(axis=(1, 2))[:, None]
     for _ in range(25):
         share = grade.mean(axis=0)
-        error = np.zeros((5, 4, 4))
-        for k in range(5):
-            for j in range(4):
-                total = sum(grade[i, j] * counts[i, k, m] for i in range(45) for m in range(4))
-                for m in range(4):
-                    error[k, j, m] = sum(grade[i, j] * counts[i, k, m] for i in range(45)) / total
-        for i in range(45):
-            joint = [share[j] * np.prod(error[:, j] ** counts[i]) for j in range(4)]
-            grade[i] = np.array(joint) / sum(joint)
+        error = np.einsum("ij,ikm->kjm", grade, counts)
+        error /= error.sum(axis=2, keepdims=True)
+        joint = share * np.prod(error ** counts[:, :, None], axis=(1, 3))
+        grade = joint / joint.sum(axis=1, keepdims=True)
     fit = em(counts, tolerance=1e-12)
-    np.testing.assert_allclose(fit.prevalence[0], share, atol=1e-6)
-    np.testing.assert_allclose(fit.confusion[0], error, atol=1e-6)
-    np.testing.assert_allclose(fit.posterior[0], grade, atol=1e-6)
+    for found, expected in ((fit.prevalence, share), (fit.confusion, error), (fit.posterior, grade)):
+        np.testing.assert_allclose(found[0], expected, atol=1e-6)

@@ -61,11 +61,3 @@ def test_the_same_as_statsmodels(uneven, exchangeable, structure, cases_per_clus
     np.testing.assert_allclose(found.covariances[0], expected.cov_params(), atol=1e-8)
     if exchangeable:
         assert found.correlation == pytest.approx(other.cov_struct.dep_params, abs=1e-8)
-
-
-def test_coarser_clusters_change_the_errors_and_not_the_estimate(uneven) -> None:
-    """statsmodels has no exchangeable model within cases whose covariance sums over clusters of them."""
-    x, right, case = uneven
-    fine, coarse = (fit(x, right, case, [cluster]) for cluster in (case, case // 5))
-    np.testing.assert_array_equal(coarse.beta, fine.beta)
-    assert not np.allclose(coarse.error(np.eye(x.shape[1])), fine.error(np.eye(x.shape[1])), rtol=0.01)

@@ -70,7 +70,7 @@ def test_accuracy_of_the_swapped_order(imported: Imported, published: dict[str, 
 
 
 def test_consistency(imported: Imported, published: dict[str, dict[str, float]]) -> None:
-    rows = analyze(imported.benchmark, imported.verdicts, "consistency").set_index("judge")
+    rows = analyze(imported.benchmark, imported.verdicts, "consistency", resamples=0).set_index("judge")
     total = len(imported.benchmark.cases)
     null = imported.verdicts[imported.verdicts["choice"].isna()]
     both_null = null.groupby(["judge", "case_id"]).size().eq(2).groupby("judge").sum()
@@ -85,7 +85,7 @@ def test_consistency(imported: Imported, published: dict[str, dict[str, float]])
         if judge not in set(null["judge"]):
             own = imported.verdicts[imported.verdicts["judge"] == judge]
             orders = own.assign(annotator=own["order"])[["case_id", "annotator", "dimension", "choice"]]
-            kappa = annotator_pairs(orders, imported.benchmark.cases)["cohen_kappa"].item()
+            kappa = annotator_pairs(orders, imported.benchmark.cases, resamples=0)["cohen_kappa"].item()
             assert kappa == pytest.approx(values["kappa_agreement"], abs=1e-6), judge
             compared += 1
     assert compared > N_EVALUATORS / 2

@@ -1,19 +1,24 @@
-"""McNemar's test on the tables of textbooks and papers."""
+"""McNemar's test, the cases that it takes, and Cochran's Q, as textbooks, papers and calculators give them."""
+
+from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import binom, binomtest
+from scipy.stats import binom
 from statsmodels.stats.contingency_tables import mcnemar
 
-from mrb_lib.stats.flips import flip_p
+from mrb_lib.stats.flips import flip_f, flip_p
+from mrb_lib.stats.tables.power import mcnemar_power
+from tests.simulation.panels import sampling
 from tests.stats.small_tables import cases_of, gold_of, significance, verdicts_of
 
 
 def of_table(both: int, first: int, second: int, neither: int):
-    letters = {"j1": "A" * (both + first) + "B" * (second + neither)}
-    letters["j2"] = "A" * both + "B" * first + "A" * second + "B" * neither
-    n = both + first + second + neither
-    return verdicts_of({(name, "AB"): text for name, text in letters.items()}), gold_of("A" * n), cases_of(n)
+    one, other = (
+        "A" * (both + first) + "B" * (second + neither),
+        "A" * both + "B" * first + "A" * second + "B" * neither,
+    )
+    return verdicts_of({("j1", "AB"): one, ("j2", "AB"): other}), gold_of("A" * len(one)), cases_of(len(one))
 
 
 def test_agrestis_approval_ratings() -> None:
@@ -45,16 +50,56 @@ def test_fagerlands_airway_hyperresponsiveness() -> None:
 
 
 def test_every_pair_of_counts_has_mcnemars_mid_p() -> None:
-    for first in range(0, 60, 3):
-        for second in range(8, 400, 17):
-            n, smaller = first + second, min(first, second)
-            wanted = 2 * binom.cdf(smaller - 1, n, 0.5) + binom.pmf(smaller, n, 0.5)
-            assert flip_p(np.repeat([1, -1], [first, second])[:, None])[0] == pytest.approx(
-                max(wanted, 1e-12), rel=1e-9
-            )
+    for first, second in product(range(0, 60, 3), range(8, 400, 17)):
+        n, smaller = first + second, min(first, second)
+        wanted = 2 * binom.cdf(smaller - 1, n, 0.5) + binom.pmf(smaller, n, 0.5)
+        found = flip_p(np.repeat([1, -1], [first, second])[:, None])[0]
+        assert found == pytest.approx(max(wanted, 1e-12), rel=1e-9)
 
 
-@pytest.mark.parametrize(("first", "second"), [(3, 9), (40, 61), (0, 12)])
-def test_the_exact_test_is_that_of_scipy(first: int, second: int) -> None:
-    row = significance(*of_table(20, first, second, 30), policy="official", resamples=0).iloc[0]
-    assert row["p_value"] == pytest.approx(binomtest(first, first + second, 0.5).pvalue, rel=1e-9)
+def of_patterns(counts: dict[str, int]) -> np.ndarray:
+    return np.array([[int(letter) for letter in pattern] for pattern, count in counts.items() for _ in range(count)])
+
+
+def cochrans_q(table: np.ndarray) -> dict[str, object]:
+    return flip_f(table.astype(float), sampling(len(table)), binary=True, resamples=0, seed=0)[0]
+
+
+def test_four_media_for_diphtheria() -> None:
+    """After Cochran (1950): 69 specimens on four media, with growth on 6, 10, 7 and 10.
+
+    By hand, Q = 3 (4 * 285 - 33^2) / (4 * 33 - 113) = 153 / 19 = 8.05.
+    """
+    counts = {"1111": 4, "1101": 2, "0111": 3, "0101": 1, "0000": 59}
+    table = of_patterns(counts)
+    assert table.sum(axis=0).tolist() == [6, 10, 7, 10]
+    assert cochrans_q(table)["statistic"] == pytest.approx(8.05, abs=0.005)
+
+
+def test_three_drugs() -> None:
+    """SAS/STAT, PROC FREQ, "Cochran's Q Test": Q = 8.4706 with 2 degrees of freedom, p = 0.0145."""
+    table = of_patterns({"111": 6, "110": 16, "101": 2, "100": 4, "011": 2, "010": 4, "001": 6, "000": 6})
+    made = cochrans_q(table)
+    assert (made["statistic"], made["p_value"]) == pytest.approx((8.4706, 0.0145), abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        # Chow, Shao and Wang, Sample Size Calculations in Clinical Research, example 6.4.3: 59, as the R package
+        # TrialSize has it.
+        (0.20, 0.50, 59),
+        # The worked example of powerandsamplesize.com's two-sided calculator, after Connor (1987), p. 209: 23.
+        (0.45, 0.05, 23),
+    ],
+)
+def test_connors_sample_size(first: float, second: float, expected: int) -> None:
+    """The exact test falls short with fewer cases, and does not from a few more on: its power rises in saw teeth."""
+    n = np.arange(float(expected - 1), expected + 60)
+    shares = (np.full(n.shape, each) for each in (first + second, abs(first - second)))
+    falls_short = n[mcnemar_power(n, *shares, 0.05) < 0.8]
+    assert expected - 1 <= falls_short.max() < expected + 8
+
+
+def test_a_difference_larger_than_the_discordance_cannot_be() -> None:
+    assert np.isnan(mcnemar_power(np.array([50.0]), np.array([0.1]), np.array([0.2]), 0.05)).all()

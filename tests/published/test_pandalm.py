@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.formats.base import Imported
-from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analyze import analyze
 
 EXACT = 1e-6
@@ -18,68 +17,39 @@ def table(pandalm: Imported, name: str, **options: object) -> pd.DataFrame:
     return analyze(pandalm.benchmark, pandalm.verdicts, name, **options)
 
 
-AGREEMENT = {
-    "percent_agreement": (0.91992, 0.9059, 0.9333), "cohen_kappa": (0.864209, 0.8405, 0.8865),
-    "fleiss_kappa": (0.864175, 0.8404, 0.8864), "krippendorff_alpha": (0.864221, 0.8405, 0.8865),
-    "gwet_ac1": (0.886445, 0.8664, 0.9057),
-}  # fmt: skip
-
-
-def test_agreement(pandalm: Imported) -> None:
-    row = table(pandalm, "agreement", cluster="case_id").iloc[0]
-    assert (row["n_cases"], row["n_annotators"]) == (999, 3)
-    for name, (value, low, high) in AGREEMENT.items():
-        assert row[name] == pytest.approx(value, abs=EXACT), name
-        assert [row[f"{name}_low"], row[f"{name}_high"]] == pytest.approx([low, high], abs=0.01), name
-
-
-def test_annotator_pairs(pandalm: Imported) -> None:
-    rows = table(pandalm, "agreement").set_index(["annotator_1", "annotator_2"])["cohen_kappa"]
-    assert rows["annotator1", "annotator2"] == pytest.approx(0.852023, abs=EXACT)
-    assert rows["annotator1", "annotator3"] == pytest.approx(0.878944, abs=EXACT)
-    assert rows["annotator2", "annotator3"] == pytest.approx(0.861661, abs=EXACT)
-
-
 @pytest.mark.parametrize(
-    ("judge", "expected"),
+    ("unparsed", "judge", "accuracy", "coverage", "expected"),
     [
-        ("gpt-3.5-turbo", (0.710711, 0.587919, 0.573623, 0.575538, 0.495784)),
-        ("pandalm-7b", (0.667668, 0.573831, 0.574969, 0.574305, 0.435355)),
+        ("tie", "gpt-3.5-turbo", 0.710711, 1, (0.710711, 0.587919, 0.573623, 0.575538, 0.495784)),
+        ("tie", "pandalm-7b", 0.667668, 1, (0.667668, 0.573831, 0.574969, 0.574305, 0.435355)),
+        ("wrong", "gpt-3.5-turbo", 0.697698, 974 / 999, (0.715606, 0.53654, 0.541652, 0.533082, 0.492865)),
     ],
 )
-def test_accuracy_with_unparsed_read_as_tie(pandalm_as_tie: Imported, judge: str, expected: tuple[float, ...]) -> None:
-    row = table(pandalm_as_tie, "accuracy", policy="official").set_index("judge").loc[judge]
-    assert (row["n"], row["n_excluded"], row["coverage"]) == (999, 0, 1.0)
-    assert row["accuracy"] == pytest.approx(expected[0], abs=EXACT)
+def test_accuracy(
+    pandalm: Imported, pandalm_as_tie: Imported, unparsed: str, judge: str, accuracy: float, coverage: float,
+    expected: tuple[float, ...],
+) -> None:  # fmt: skip
+    """With unparsed replies read as ties, and with them wrong, or dropped from what is after the accuracy."""
+    imported = pandalm_as_tie if unparsed == "tie" else pandalm
+    row = table(imported, "accuracy", policy="official").set_index("judge").loc[judge]
+    assert (row["n"], row["n_excluded"]) == (999, 0)
+    assert (row["accuracy"], row["coverage"]) == pytest.approx((accuracy, coverage), abs=EXACT)
     names = ["exact_accuracy", "precision_macro", "recall_macro", "f1_macro", "cohen_kappa"]
-    assert tuple(row[names]) == pytest.approx(expected, abs=EXACT)
-
-
-def test_accuracy_with_unparsed_dropped_or_wrong(pandalm: Imported) -> None:
-    row = table(pandalm, "accuracy", policy="official").set_index("judge").loc["gpt-3.5-turbo"]
-    assert row["accuracy"] == pytest.approx(0.697698, abs=EXACT)
-    assert row["coverage"] == pytest.approx(974 / 999)
-    names = ["exact_accuracy", "precision_macro", "recall_macro", "f1_macro", "cohen_kappa"]
-    expected = (0.715606, 0.53654, 0.541652, 0.533082, 0.492865)
     assert tuple(row[names]) == pytest.approx(expected, abs=EXACT)
 
 
 def test_the_unanimous_cases(pandalm_as_tie: Imported) -> None:
-    """879 unanimous, 120 two to one, none split three ways; majority labels tie 105, first 422, second 472."""
-    unanimous = table(pandalm_as_tie, "accuracy", gold="unanimous", resamples=0)
-    assert set(unanimous["n"]) == {879}
-    assert set(unanimous["n_excluded"]) == {120}
-    assert set(table(pandalm_as_tie, "accuracy", resamples=0)["n_excluded"]) == {0}
-    assert gold(pandalm_as_tie.benchmark)["choice"].value_counts().to_dict() == {"B": 472, "A": 422, "tie": 105}
+    """879 unanimous, 120 two to one, none split three ways."""
+    for rule, n_excluded in (("unanimous", 120), ("majority", 0)):
+        rows = table(pandalm_as_tie, "accuracy", gold=rule, resamples=0)
+        assert (set(rows["n"]), set(rows["n_excluded"])) == ({999 - n_excluded}, {n_excluded})
 
 
-@pytest.mark.parametrize("correction", ["none", "holm", "bonferroni", "bh"])
-def test_mcnemar(pandalm_as_tie: Imported, correction: str) -> None:
-    row = table(pandalm_as_tie, "significance", policy="official", correction=correction, cluster="case_id").iloc[0]
+def test_mcnemar(pandalm_as_tie: Imported) -> None:
+    row = table(pandalm_as_tie, "significance", policy="official", cluster="case_id").iloc[0]
     assert (row["judge_1"], row["judge_2"]) == ("gpt-3.5-turbo", "pandalm-7b")
     assert (row["only_1"], row["only_2"], row["test"]) == (154, 111, "mcnemar_exact")
-    assert row["p_value"] == pytest.approx(0.00974726, abs=1e-8)
-    assert row["p_adjusted"] == pytest.approx(0.00974726, abs=1e-8)
+    assert row["p_adjusted"] == row["p_value"] == pytest.approx(0.00974726, abs=1e-8)
     assert row["difference"] == pytest.approx((154 - 111) / 999)
     assert row["low"] < row["difference"] < row["high"]
 

@@ -10,7 +10,6 @@ import pytest
 
 import mrb_lib
 from mrb_lib.benchmarks.formats.base import Imported
-from mrb_lib.stats.methods.rank_agreement import Strengths, agreement
 
 EXACT = 1e-6
 PANDALM = {
@@ -21,27 +20,18 @@ PANDALM = {
 RESPONDERS = ["llama-7b", "pythia-6.9b", "bloom-7b", "opt-7b", "cerebras-gpt-6.7B"]
 LLMFAO = {
     "human": {
-        "GPT 4": 0.041218,
-        "Platypus-2 Instruct (70B)": 0.029233,
-        "command": 0.028852,
-        "ReMM SLERP L2 13B": 0.02715,
+        "GPT 4": 0.041218, "Platypus-2 Instruct (70B)": 0.029233, "command": 0.028852, "ReMM SLERP L2 13B": 0.02715,
         "LLaMA-2-Chat (70B)": 0.026384,
     },
     "gpt4": {
-        "GPT 3.5 Turbo": 0.200231,
-        "GPT 3.5 Turbo (16k)": 0.18848,
-        "Airoboros L2 70B": 0.113549,
-        "Claude v1.2": 0.099582,
-        "LLaMA-2-Chat (7B)": 0.046911,
+        "GPT 3.5 Turbo": 0.200231, "GPT 3.5 Turbo (16k)": 0.18848, "Airoboros L2 70B": 0.113549,
+        "Claude v1.2": 0.099582, "LLaMA-2-Chat (7B)": 0.046911,
     },
     "gpt3": {
-        "command": 0.045341,
-        "GPT 3.5 Turbo (16k)": 0.041944,
-        "GPT 3.5 Turbo": 0.037131,
-        "LLaMA-2-Chat (7B)": 0.036827,
-        "LLaMA-2-Chat (70B)": 0.03397,
+        "command": 0.045341, "GPT 3.5 Turbo (16k)": 0.041944, "GPT 3.5 Turbo": 0.037131,
+        "LLaMA-2-Chat (7B)": 0.036827, "LLaMA-2-Chat (70B)": 0.03397,
     },
-}
+}  # fmt: skip
 
 
 def table(imported: Imported) -> pd.DataFrame:
@@ -89,17 +79,12 @@ def test_llmfao(responders_of_llmfao: pd.DataFrame, judge: str) -> None:
 def test_rank_correlations_of_llmfao(
     responders_of_llmfao: pd.DataFrame, judge: str, pearson: float, kendall: float
 ) -> None:
-    rows = responders_of_llmfao[
-        (responders_of_llmfao["part"] == "agreement") & (responders_of_llmfao["source"] == "annotations")
-    ].set_index("judge")
-    assert rows.loc[judge, "pearson_of_ranks"] == pytest.approx(pearson, abs=EXACT)
-    assert rows.loc[judge, "kendall"] == pytest.approx(kendall, abs=EXACT)
-    assert rows.loc[judge, "n_responders"] == 59
+    is_it = responders_of_llmfao[["part", "source", "judge"]].eq(["agreement", "annotations", judge]).all(axis=1)
+    row = responders_of_llmfao[is_it].iloc[0]
+    assert (row["pearson_of_ranks"], row["kendall"]) == pytest.approx((pearson, kendall), abs=EXACT)
+    assert row["n_responders"] == 59
 
 
 def test_rank_correlation_of_the_two_judges_of_llmfao(responders_of_llmfao: pd.DataFrame) -> None:
-    first, second = (
-        Strengths(of(responders_of_llmfao, "", judge)["log_strength"].to_numpy(), np.full((59, 59), np.nan), 1.0)
-        for judge in ("gpt4", "gpt3")
-    )
-    assert agreement(first, second, np.zeros((59, 59))).pearson_of_ranks == pytest.approx(0.717136, abs=EXACT)
+    first, second = (of(responders_of_llmfao, "", judge)["rank"].astype(float) for judge in ("gpt4", "gpt3"))
+    assert first.corr(second) == pytest.approx(0.717136, abs=EXACT)

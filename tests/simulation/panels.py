@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr
 
+from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.panel import ABSENT, Panel
 from mrb_lib.tables.schema import CHOICES
 from tests.stats import small_tables
@@ -18,6 +20,35 @@ BLOCK = 50
 """Benchmarks per table: the time that a table takes rises with the square of the dimensions."""
 MODALITIES = np.repeat(np.arange(9), [304, 220, 147, 118, 88, 48, 42, 37, 22])
 """The cluster of each case: as many and as large as the imaging modalities of the demo benchmark."""
+
+
+def chances(generator: np.random.Generator, judges: int, benchmarks: int, cases: int, *, orders: int = 1) -> np.ndarray:
+    """Return uniform numbers, shape (judges, benchmarks, cases, orders); on half of the cases all share one."""
+    shape = judges, benchmarks, cases, orders
+    shared, which = generator.random((2, 1, *shape[1:3], 1), dtype=np.float32)
+    return np.where(which < 0.5, shared, generator.random(shape, dtype=np.float32))
+
+
+def clustered(generator: np.random.Generator, shape: tuple[int, ...], cluster: np.ndarray, share: float) -> np.ndarray:
+    """Return uniform numbers, cases last; with the probability `share` a case has that of its cluster."""
+    shared = generator.random((*shape, int(cluster.max()) + 1), dtype=np.float32)[..., cluster]
+    alone, which = generator.random((2, *shape, len(cluster)), dtype=np.float32)
+    return np.where(which < share, shared, alone)
+
+
+def correlated(
+    generator: np.random.Generator, shape: tuple[int, ...], cluster: np.ndarray, correlation: float
+) -> np.ndarray:
+    """Return uniform numbers, cases last, whose normal scores correlate within clusters."""
+    shared = generator.normal(size=(*shape, int(cluster.max()) + 1))[..., cluster]
+    own = generator.normal(size=shared.shape)
+    return np.asarray(ndtr(np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own))
+
+
+def sampling(codes: np.ndarray | int, crossed: np.ndarray | None = None) -> Sampling:
+    """Return clusters of cases by their codes, or so many cases on their own, without resamples."""
+    codes = np.arange(codes) if isinstance(codes, int) else codes
+    return Sampling(codes, np.empty((0, int(codes.max()) + 1)), crossed)
 
 
 def column(code: np.ndarray, names: Sequence[str] | np.ndarray) -> pd.Categorical:
@@ -122,8 +153,12 @@ def pairs_of(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, **options: A
 
 def covered(rows: pd.DataFrame, truth: float | np.ndarray | pd.Series, name: str = "") -> float:
     """Return the share of intervals that hold the truth, `low` to `high` after this name; one without ends does not."""
-    low, high = (rows[f"{name}{end}"].astype(float) for end in ("low", "high"))
-    return float(((low <= truth + 1e-12) & (truth - 1e-12 <= high)).mean())
+    return inside(*(rows[f"{name}{end}"].astype(float) for end in ("low", "high")), truth)
+
+
+def inside(low: np.ndarray | pd.Series, high: np.ndarray | pd.Series, truth: float | np.ndarray | pd.Series) -> float:
+    """Return the share of intervals that hold the truth; one without ends does not."""
+    return float(np.mean((low <= truth + 1e-9) & (truth - 1e-9 <= high)))
 
 
 def is_near(share: float | Sequence[float] | np.ndarray, level: float, trials: int, least: float) -> bool:

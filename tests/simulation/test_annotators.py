@@ -8,9 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.annotators import encode_annotations
+from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.tables.gold_rules import peer_rows
+from mrb_lib.tables.schema import CHOICES
+from tests.stats import small_tables
 
-from .panels import cases_of, dimensions, frame_of, rows_of
+from .panels import cases_of, clustered, covered, frame_of, is_near, rows_of
 from .people import CONFUSION, JUDGE, LABELS, SHARE, simulated
 
 RIGHT = (SHARE * np.diagonal(CONFUSION, axis1=1, axis2=2)).sum(axis=1)
@@ -23,11 +29,9 @@ def check_coverage(rows: pd.DataFrame, truth: np.ndarray, name: str, low: str, h
     value, below, above = (rows[each].to_numpy(dtype=float).reshape(BENCHMARKS, -1) for each in (name, low, high))
     assert np.isfinite(below).mean() > 0.99
     assert np.abs(np.nanmean(value, axis=0) - truth).max() < 0.03
-    covered = (below <= truth) & (truth <= above)
-    error, slack = 3 * np.sqrt(0.95 * 0.05 / BENCHMARKS), 2 * np.sqrt(0.95 * 0.05 / covered.size)
-    assert 0.93 - slack <= covered.mean() <= 0.97 + slack, covered.mean()
-    assert 0.93 - error <= covered.mean(axis=0).min(), covered.mean(axis=0)
-    assert covered.mean(axis=0).max() <= 0.97 + error, covered.mean(axis=0)
+    held = (below <= truth) & (truth <= above)
+    assert is_near(held.mean(), 0.95, held.size, least=0.03), held.mean()
+    assert is_near(held.mean(axis=0), 0.95, BENCHMARKS, least=0.02 + 3 * np.sqrt(0.95 * 0.05 / BENCHMARKS)), held
 
 
 def test_the_model_and_the_accuracy_by_labels_that_are_wrong() -> None:
@@ -37,7 +41,7 @@ def test_the_model_and_the_accuracy_by_labels_that_are_wrong() -> None:
     for part, truth in (("confusion", CONFUSION.ravel()), ("prevalence", SHARE), ("annotator", RIGHT)):
         check_coverage(table[table["part"] == part], truth, "probability", "probability_low", "probability_high")
     rules = table[table["part"] == "rule"]
-    assert true_accuracy_where_decided() - rules.loc[rules["rule"] == "majority", "accuracy"].mean() > 0.01
+    assert SHARE @ np.diagonal(JUDGE) - rules.loc[rules["rule"] == "majority", "accuracy"].mean() > 0.01
     for rule in ("soft_votes", "leave_one_out"):
         check_coverage(rules[rules["rule"] == rule], np.array([expected_score(rule)]), "accuracy", "low", "high")
 
@@ -55,9 +59,8 @@ def test_an_annotator_of_few_cases() -> None:
     assert (rows["n"] == 15).all()
     diagonal = rows[(rows["gold"] == rows["label"]) & rows["probability_low"].notna()]
     truth = diagonal["gold"].map(dict(zip(LABELS, np.diagonal(confusion[3]), strict=True)))
-    low, high = diagonal["probability_low"], diagonal["probability_high"]
-    assert 0.93 <= ((low <= truth) & (truth <= high)).mean() <= 0.99
-    assert (high - low).min() > 0.2
+    assert 0.93 <= covered(diagonal, truth, "probability_") <= 0.99
+    assert (diagonal["probability_high"] - diagonal["probability_low"]).min() > 0.2
 
 
 def expected_score(rule: str) -> float:
@@ -77,69 +80,48 @@ def expected_score(rule: str) -> float:
     return float(score / total)
 
 
-def true_accuracy_where_decided() -> float:
-    """The judge's accuracy against the truth on cases that have a majority, summed over all votes there can be."""
-    right = total = 0.0
-    for truth in range(3):
-        for votes in np.ndindex(3, 3, 3):
-            if len(set(votes)) < 3:
-                weight = SHARE[truth] * np.prod([CONFUSION[who, truth, label] for who, label in enumerate(votes)])
-                total += weight
-                right += weight * JUDGE[truth, truth]
-    return float(right / total)
-
-
 ACCUSED, SENTENCES = 0.07, 20
 
 
-def people(
-    right: np.ndarray, n: int, benchmarks: int, generator: np.random.Generator, size: int = 1, shared: float = 0.0
-) -> np.ndarray:
+def people(right: np.ndarray, n: int, benchmarks: int, generator: np.random.Generator, size: int = 1) -> np.ndarray:
     """Labels of annotators who are right with these probabilities, shape (annotators, benchmarks, cases).
 
-    Parameters
-    ----------
-    size : cases per cluster, in which an annotator is right or wrong on all with probability `shared`
+    In clusters of `size` cases, an annotator mostly is right or wrong on all.
     """
     truth = generator.choice(3, (benchmarks, n), p=SHARE)
-    shape = len(right), benchmarks, n
-    alone, together = generator.random(shape), np.repeat(generator.random((*shape[:2], n // size)), size, axis=2)
-    luck = np.where(np.repeat(generator.random((*shape[:2], n // size)) < shared, size, axis=2), together, alone)
-    wrong = (truth + generator.integers(1, 3, shape)) % 3
+    luck = clustered(generator, (len(right), benchmarks), np.arange(n) // size, 0.85)
+    wrong = (truth + generator.integers(1, 3, luck.shape)) % 3
     return np.where(luck < right[:, None, None], truth, wrong)
 
 
 def accused(labels: np.ndarray, size: int = 1, seen: np.ndarray | None = None) -> float:
-    """The share of benchmarks whose sentence says that an annotator agrees significantly less than the others."""
-    cases = cases_of(labels.shape[2], **({} if size == 1 else {"cluster": np.arange(labels.shape[2]) // size}))
-    table = rows_of("gold_rules", None, None, cases, frame_of(labels, there=seen), resamples=0)
-    rows = table[table["part"] == "annotator"].set_index("dimension")
-    apart = ((rows["p_adjusted"] <= 0.05) & (rows["peer_gap"] < 0)).groupby(level=0).any()
-    assert len(apart) == labels.shape[1]
-    for name in dimensions(SENTENCES):
-        said = TABLES["gold_rules"].says(table[table["dimension"] == name])
+    """The share of benchmarks in which an annotator agrees significantly less than the others, as sentences say."""
+    annotators, benchmarks, n = labels.shape
+    cases, given = cases_of(n, np.arange(n) // size), frame_of(labels, there=seen)
+    analysis = Analysis.from_frames(cases, annotations=given, resamples=0)
+    rows = peer_rows(analysis, encode_annotations(given, analysis.cases, CHOICES, analysis.names))
+    p = adjust_families(rows["p_value"].to_numpy(), np.repeat(np.arange(benchmarks), annotators), "holm")[0]
+    apart = ((p <= 0.05) & (rows["peer_gap"] < 0)).groupby(rows["dimension"]).any()
+    some = given[given["dimension"].isin(apart.index[:SENTENCES])]
+    table = small_tables.rows_of("gold_rules", cases, annotations=some, resamples=0)
+    for name, own in table.groupby("dimension"):
+        said = TABLES["gold_rules"].says(own)
         assert apart[name] != ("No annotator agrees significantly less" in said)
         assert said.count("significantly less") == 1, "it accuses somebody or says that nobody is"
     return float(apart.mean())
 
 
-@pytest.mark.parametrize(("n", "annotators", "rate"), [(40, 3, 0.97), (40, 3, 0.6), (150, 12, 0.85)])
-def test_innocent_annotators_are_not_accused(n: int, annotators: int, rate: float) -> None:
+@pytest.mark.parametrize(
+    ("n", "annotators", "rate", "size", "seats"),
+    [(40, 3, 0.97, 1, 3), (40, 3, 0.6, 1, 3), (150, 12, 0.85, 1, 12), (160, 4, 0.8, 4, 4), (300, 12, 0.8, 1, 3)],
+    ids=["careful", "careless", "twelve", "errors in clusters", "three of twelve on each case"],
+)
+def test_innocent_annotators_are_not_accused(n: int, annotators: int, rate: float, size: int, seats: int) -> None:
     """Before, the sentence named the least and the most reliable annotator of every benchmark."""
     generator = np.random.default_rng([n, annotators, int(100 * rate)])
-    assert accused(people(np.full(annotators, rate), n, 250, generator)) <= ACCUSED
-
-
-def test_nor_where_their_errors_come_in_clusters_of_cases() -> None:
-    labels = people(np.full(4, 0.8), 160, 250, np.random.default_rng(3), size=4, shared=0.7)
-    assert accused(labels, size=4) <= ACCUSED
-
-
-def test_nor_where_each_case_has_three_of_twelve() -> None:
-    generator = np.random.default_rng(4)
-    labels = people(np.full(12, 0.8), 300, 250, generator)
+    labels = people(np.full(annotators, rate), n, 250, generator, size)
     order = generator.random(labels.shape).argsort(axis=0).argsort(axis=0)
-    assert accused(labels, seen=order < 3) <= ACCUSED
+    assert accused(labels, size, order < seats) <= ACCUSED
 
 
 def test_an_annotator_who_is_worse_is_found() -> None:

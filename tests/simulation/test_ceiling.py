@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from mrb_lib.stats.estimation import Estimate, Sampling, estimate, mean
+from mrb_lib.stats.estimation import Estimate, estimate, mean
 from mrb_lib.stats.tables.ceiling import ENOUGH_UNITS, lower_tail_p
 
-from .panels import cases_of, covered, covers_as_claimed, frame_of, panel_of, rows_of
+from .panels import cases_of, covered, covers_as_claimed, frame_of, panel_of, rows_of, sampling
 from .people import CONFUSION, JUDGE, SHARE, simulated
 
 EPSILON = 0.15
@@ -45,7 +45,7 @@ def test_coverage_of_annotators_judges_and_their_difference() -> None:
         rows, value, ends = shown[name]
         assert len(rows) == trials
         assert rows[value].mean() == pytest.approx(truth, abs=4 * rows[value].std() / np.sqrt(trials))
-        assert covers_as_claimed(covered(rows, truth, ends), trials=trials), (name, covered(rows, truth, ends))
+        assert covers_as_claimed(covered(rows, truth, ends), trials=trials), name
 
 
 def test_innocent_judges_are_seldom_accused() -> None:
@@ -63,7 +63,7 @@ def test_innocent_judges_are_seldom_accused() -> None:
 
 def moments(differences: np.ndarray, codes: np.ndarray) -> Estimate:
     """The means of rows of differences, over clusters of their columns."""
-    return estimate(mean(differences.T), Sampling(codes, np.empty((0, int(codes.max()) + 1))))
+    return estimate(mean(differences.T), sampling(codes))
 
 
 @pytest.mark.parametrize(

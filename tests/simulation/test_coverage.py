@@ -4,20 +4,25 @@ Over 1,000 simulated benchmarks a coverage of 95% has a Monte-Carlo error of .00
 98.5% is found out. Sizes are the hardest ones: 100 cases, 8 clusters.
 """
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import ndtr
 from scipy.stats import norm
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.estimation import Sampling, averaged, estimate, mean
 from mrb_lib.stats.panel import TIE
+from tests.stats.small_tables import with_first
 
 from .panels import (
     MODALITIES,
     accuracy,
     cases_of,
+    chances,
+    clustered,
+    correlated,
     covered,
     covers_as_claimed,
     frame_of,
@@ -39,15 +44,13 @@ def test_accuracy_and_differences() -> None:
     """
     generator = np.random.default_rng(100)
     level = generator.uniform(0.62, 0.82, BENCHMARKS)
-    together = generator.random((1, BENCHMARKS, 100, 1))
-    alone = generator.random((2, BENCHMARKS, 100, 2))
-    hard = np.where(generator.random((1, BENCHMARKS, 100, 1)) < 0.5, together, alone)
-    tables = tables_of(hard < np.stack([level, level - 0.10])[:, :, None, None])
+    chance = chances(generator, 2, BENCHMARKS, 100, orders=2)
+    tables = tables_of(chance < np.stack([level, level - 0.10])[:, :, None, None])
     for policy in ("official", "balanced"):
         rows = accuracy(*tables, policy=policy, resamples=RESAMPLES)
         of_both = (covered(rows[rows["judge"] == j], truth) for j, truth in (("j00", level), ("j01", level - 0.10)))
-        difference = covered(pairs_of(*tables, policy=policy, resamples=RESAMPLES), 0.10)
-        found = float(np.mean([*of_both])), difference
+        pairs = with_first(pairs_of(*tables, policy=policy, resamples=RESAMPLES), "j00")
+        found = float(np.mean([*of_both])), covered(pairs, 0.10)
         assert covers_as_claimed(*found, trials=BENCHMARKS), (policy, found)
 
 
@@ -57,7 +60,7 @@ def test_accuracy_of_100_cases_at_any_level(low: float, high: float) -> None:
     generator = np.random.default_rng(15)
     level = generator.uniform(low, high, BENCHMARKS)
     rows = accuracy(*tables_of(generator.random((1, BENCHMARKS, 100)) < level[:, None]), resamples=RESAMPLES)
-    assert covers_as_claimed(covered(rows, level), trials=BENCHMARKS), covered(rows, level)
+    assert covers_as_claimed(covered(rows, level), trials=BENCHMARKS)
 
 
 @pytest.mark.parametrize(
@@ -72,24 +75,21 @@ def test_macro_accuracy(sizes: list[int], levels: list[float], macro: float) -> 
     organ = np.array([f"organ {i}" for i in range(len(sizes))])[of_case]
     rows = accuracy(*tables_of(right, organ=organ), by="organ", resamples=RESAMPLES)
     rows = rows[rows["subfield"].isna()]
-    found = covered(rows, macro, "macro_accuracy_")
-    assert covers_as_claimed(found, trials=BENCHMARKS), found
+    assert covers_as_claimed(covered(rows, macro, "macro_accuracy_"), trials=BENCHMARKS)
     assert rows["accuracy"].mean() == pytest.approx(np.array(levels)[of_case].mean(), abs=0.01)
 
 
 def test_clusters_that_are_right_or_wrong_together() -> None:
     """60 clusters of 8 cases that are alike three times in four: rows of cases cover too seldom, clusters do not."""
-    generator = np.random.default_rng(11)
     cluster = np.repeat(np.arange(60), 8)
-    shared = generator.random((2, BENCHMARKS, 60))[..., cluster]
-    alone = generator.random((2, BENCHMARKS, 480))
-    tables = tables_of(np.where(generator.random((2, BENCHMARKS, 480)) < 0.75, shared, alone) < 0.6, cluster=cluster)
+    right = clustered(np.random.default_rng(11), (2, BENCHMARKS), cluster, 0.75) < 0.6
+    tables = tables_of(right, cluster=cluster)
     rows, apart = (
         each[each["judge"] == "j00"]
         for each in (accuracy(*tables, cluster=name, resamples=RESAMPLES) for name in ("cluster", "case_id"))
     )
     found = covered(rows, 0.6), covered(pairs_of(*tables, resamples=RESAMPLES), 0.0)
-    assert covers_as_claimed(*found, trials=BENCHMARKS), found
+    assert covers_as_claimed(*found, trials=BENCHMARKS)
     design_effect = (rows["standard_error"] / apart["standard_error"]) ** 2
     assert design_effect.mean() == pytest.approx(1 + 7 * 0.75**2, abs=0.2)
     assert covered(apart, 0.6) < 0.75
@@ -120,19 +120,16 @@ def test_unequal_clusters(clusters: int) -> None:
     # Always A is always right.
     found = covered(rows, LEVEL), covered(pairs, 0.0), covered(rows, LEVEL - 1, "above_constant_")
     assert set(pairs["interval"]) == {"t" if clusters < 50 else "percentile"}
-    assert covers_as_claimed(*found, trials=BENCHMARKS), found
-    size = (pairs["p_value"] <= 0.05).mean()
-    assert rejects_as_claimed(size, trials=BENCHMARKS), size
+    assert covers_as_claimed(*found, trials=BENCHMARKS)
+    assert rejects_as_claimed((pairs["p_value"] <= 0.05).mean(), trials=BENCHMARKS)
 
 
 def test_few_clusters_whose_interval_is_wilsons_or_students() -> None:
-    generator = np.random.default_rng(16)
     cluster = np.repeat(np.arange(10), 5)
-    shared, alone = generator.random((1, BENCHMARKS, 10))[..., cluster], generator.random((1, BENCHMARKS, 50))
-    right = np.where(generator.random((1, BENCHMARKS, 50)) < 0.6, shared, alone) < 0.65
+    right = clustered(np.random.default_rng(16), (1, BENCHMARKS), cluster, 0.6) < 0.65
     rows = accuracy(*tables_of(right, cluster=cluster), resamples=RESAMPLES)
     assert set(rows["interval"]) <= {"deff", "t"}
-    assert covers_as_claimed(covered(rows, 0.65), trials=BENCHMARKS), covered(rows, 0.65)
+    assert covers_as_claimed(covered(rows, 0.65), trials=BENCHMARKS)
 
 
 def test_questions_that_repeat_are_the_default() -> None:
@@ -144,7 +141,7 @@ def test_questions_that_repeat_are_the_default() -> None:
         (pairs_of(*tables, policy="official", cluster=name, resamples=0)["p_value"] <= 0.05).mean()
         for name in (None, "case_id")
     )
-    assert rejects_as_claimed(by_question, trials=BENCHMARKS), by_question
+    assert rejects_as_claimed(by_question, trials=BENCHMARKS)
     assert by_case > 0.4, by_case
 
 
@@ -159,8 +156,7 @@ def test_kappa(clusters: int | None) -> None:
     knows = generator.uniform(0.6 - spread, 0.6 + spread, (BENCHMARKS, cluster.max() + 1))[:, cluster, None]
     choice = np.where(generator.random(shape) < knows, label[..., None], generator.choice(3, shape, p=share))
     rows = accuracy(panel_of(choice[None]), frame_of(label), cases_of(shape[1], cluster=cluster), resamples=0)
-    found = covered(rows, 0.6, "cohen_kappa_")
-    assert covers_as_claimed(found, trials=BENCHMARKS), found
+    assert covers_as_claimed(covered(rows, 0.6, "cohen_kappa_"), trials=BENCHMARKS)
 
 
 def test_distance_to_the_annotators_with_few_clusters() -> None:
@@ -172,11 +168,8 @@ def test_distance_to_the_annotators_with_few_clusters() -> None:
     wrong = (generator.random(accuracies.shape) >= accuracies).astype(np.int64)
     judge, people, cases = panel_of(wrong[:1]), frame_of(wrong[1:], ["A", "B"]), cases_of(80, cluster=cluster)
     rows = rows_of("ceiling", judge, None, cases, people, epsilon=0.2, resamples=RESAMPLES)
-    unlike = rows.loc[rows["part"] == "judge", "verdict"].isin(["below", "above"]).mean()
-    assert rejects_as_claimed(unlike, trials=trials), unlike
-
-
-STUDIES = 2000
+    verdict = rows.loc[rows["part"] == "judge", "verdict"]
+    assert rejects_as_claimed(verdict.isin(["below", "above"]).mean(), trials=trials)
 
 
 def of_sides(labels: np.ndarray, right: tuple[float, float], ties: float, clusters: int | None) -> float:
@@ -186,14 +179,12 @@ def of_sides(labels: np.ndarray, right: tuple[float, float], ties: float, cluste
     """
     n = len(labels)
     generator = np.random.default_rng([n, clusters or 0])
-    codes = np.arange(n) if clusters is None else np.arange(n) % clusters
-    own, shared = generator.random((STUDIES, n)), generator.random((STUDIES, codes.max() + 1))[:, codes]
-    luck = own if clusters is None else np.where(generator.random((STUDIES, n)) < 0.5, own, shared)
-    tied = generator.random((STUDIES, n)) < ties
+    codes = np.arange(n) % (clusters or n)
+    luck = clustered(generator, (BENCHMARKS,), codes, 0.5)
+    tied = generator.random((BENCHMARKS, n)) < ties
     choice = np.where(tied, TIE, np.where(luck < np.array(right)[labels], labels, 1 - labels))
-    panel = panel_of(np.repeat(choice[:, None, :, None], 2, axis=3), judges=[str(i) for i in range(STUDIES)])
-    options = {"cluster": "case_id" if clusters is None else "cluster", "resamples": 1000}
-    rows = accuracy(panel, frame_of(labels[None]), cases_of(n, cluster=codes), **options)
+    panel = panel_of(np.repeat(choice[:, None, :, None], 2, axis=3), judges=[str(i) for i in range(BENCHMARKS)])
+    rows = accuracy(panel, frame_of(labels[None]), cases_of(n, codes), cluster="cluster", resamples=RESAMPLES)
     return covered(rows, np.mean([ties / 2 + (1 - ties) * share for share in right]), "decisive_accuracy_")
 
 
@@ -201,39 +192,30 @@ def sides(n: int, share_of_a: float) -> np.ndarray:
     return np.r_[0, 1, np.random.default_rng(n).random(n)[2:] >= share_of_a].astype(np.int64)
 
 
-@pytest.mark.parametrize("clusters", [None, 15])
+DESIGNS = {
+    "few": (sides(120, 0.5), (0.7, 0.7), 0.1), "lopsided": (sides(400, 0.8), (0.9, 0.5), 0.0),
+    "ties": (sides(600, 0.5), (0.6, 0.8), 0.3), "five of a side": (np.repeat([0, 1], [95, 5]), (0.8, 0.5), 0.0),
+    "ten of a side": (np.repeat([0, 1], [90, 10]), (0.8, 0.5), 0.0), "near one": (sides(400, 0.5), (0.95, 0.95), 0.05),
+    "four of a side": (np.repeat([0, 1], [96, 4]), (0.8, 0.5), 0.0),
+    "four clusters of a side": ((np.arange(100) % 25 == 0).astype(np.int64), (0.8, 0.5), 0.0),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("labels", "right", "ties"),
-    [(sides(120, 0.5), (0.7, 0.7), 0.1), (sides(400, 0.8), (0.9, 0.5), 0.0), (sides(600, 0.5), (0.6, 0.8), 0.3)],
-    ids=["few", "lopsided", "ties"],
-)
-def test_decisive_accuracy(labels: np.ndarray, right: tuple[float, float], ties: float, clusters: int | None) -> None:
-    assert 0.93 <= of_sides(labels, right, ties, clusters) <= 0.975
+    ("design", "clusters", "least", "most"),
+    [
+        *product(("few", "lopsided", "ties"), (None, 15), (0.93,), (0.975,)),
+        ("five of a side", None, 0.93, 0.975), ("ten of a side", 50, 0.93, 0.975), ("near one", None, 0.93, 0.975),
+        ("near one", 15, 0.5, 0.9), ("four of a side", None, 0, 0), ("four clusters of a side", 25, 0, 0),
+    ],
+)  # fmt: skip
+def test_decisive_accuracy(design: str, clusters: int | None, least: float, most: float) -> None:
+    """One case of a side has no residual: taken as known, the interval never covered; with three, 79% of the time.
 
-
-@pytest.mark.parametrize(("rare", "clusters"), [(5, None), (10, 50)])
-def test_decisive_accuracy_where_gold_seldom_names_a_side(rare: int, clusters: int | None) -> None:
-    """One case of a side has no residual: taken as known, the interval never covered; with three, 79% of the time."""
-    assert 0.93 <= of_sides(np.repeat([0, 1], [100 - rare, rare]), (0.8, 0.5), 0.0, clusters) <= 0.975
-
-
-@pytest.mark.parametrize(("labels", "clusters"), [(np.repeat([0, 1], [96, 4]), None), (np.arange(100) % 25 == 0, 25)])
-def test_a_side_in_fewer_than_five_clusters_has_no_interval(labels: np.ndarray, clusters: int | None) -> None:
-    assert of_sides(labels.astype(np.int64), (0.8, 0.5), 0.0, clusters) == 0.0
-
-
-def test_decisive_accuracy_near_one_covers_but_clusters_that_seldom_fail_as_one_are_not_seen() -> None:
-    """Where one cluster in twenty is wrong as a whole, half of the studies with 15 clusters hold none that is."""
-    easy = sides(400, 0.5), (0.95, 0.95), 0.05
-    assert 0.93 <= of_sides(*easy, None) <= 0.975
-    assert of_sides(*easy, 15) < 0.9
-
-
-def happens(generator: np.random.Generator, chance: float, rho: float) -> np.ndarray:
-    """Whether something happens on each case, shape (BENCHMARKS, cases), alike within modalities."""
-    shared = generator.normal(0, 1, (BENCHMARKS, 9))[:, MODALITIES]
-    own = generator.normal(0, 1, shared.shape)
-    return np.asarray(ndtr(np.sqrt(rho) * shared + np.sqrt(1 - rho) * own) < chance)
+    A side in fewer than five clusters has no interval. Where one cluster in twenty is wrong as a whole, half of the
+    studies with 15 clusters hold none that is.
+    """
+    assert least <= of_sides(*DESIGNS[design], clusters) <= most
 
 
 @pytest.mark.parametrize("table", ["consistency", "gains"])
@@ -241,15 +223,15 @@ def test_nine_clusters_of_the_sizes_of_modalities(table: str) -> None:
     """Issue 42, fault 1: with clusters - 1 degrees of freedom, intervals of 95% covered 90 to 91%."""
     generator = np.random.default_rng(44)
     if table == "gains":
-        right = np.stack([happens(generator, chance, 0.1) for chance in (0.6, 0.7)])
+        right = correlated(generator, (2, BENCHMARKS), MODALITIES, 0.1) < np.array([0.6, 0.7])[:, None, None]
         options, truth, name = {"pairs": [("j00", "j01")]}, 0.1, ""
     else:
-        alike = happens(generator, 0.8, 0.1)
+        alike = correlated(generator, (BENCHMARKS,), MODALITIES, 0.1) < 0.8
         right = np.stack([np.ones_like(alike), alike], axis=-1)[None]
         options, truth, name = {}, 0.8, "consistency_"
     tables = tables_of(right, modality=MODALITIES.astype("str"))
-    found = covered(rows_of(table, *tables, cluster="modality", resamples=40, **options), truth, name)
-    assert covers_as_claimed(found, trials=BENCHMARKS), found
+    rows = rows_of(table, *tables, cluster="modality", resamples=40, **options)
+    assert covers_as_claimed(covered(rows, truth, name), trials=BENCHMARKS)
 
 
 LEVELS = np.array([0.6, 0.65, 0.7, 0.75, 0.8, 0.7])

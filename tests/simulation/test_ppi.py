@@ -8,14 +8,16 @@ import pytest
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.tables.ppi import Powered, powered_mean
 from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
+
+from .panels import clustered, inside, sampling
 
 AGREE = {"good": 0.85, "fair": 0.7, "noise": 0.5, "contrary": 0.2}
 RATE = 0.6
 LOW, HIGH = 0.93, 0.97
 BENCHMARKS = 2000
+FIVES = np.concatenate([np.repeat(np.arange(100), 2), np.repeat(np.arange(100), 3)])
 
 
 def chances(generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -28,29 +30,23 @@ def simulated(n: int, more: int, agree: float, seed: int, cluster: np.ndarray | 
     Labels of one cluster go together seven times in ten.
     """
     generator = np.random.default_rng(seed)
-    shape = (n + more, BENCHMARKS)
-    chance = chances(generator, shape)
-    if cluster is not None:
-        shared = chances(generator, (int(cluster.max()) + 1, BENCHMARKS))[cluster]
-        chance = np.where(chances(generator, shape) < 0.7, shared, chance)
-    label = chance < RATE
-    said = label ^ (chances(generator, shape) >= agree)
-    labelled = np.broadcast_to((np.arange(n + more) < n)[:, None], shape)
     codes = np.arange(n + more) if cluster is None else cluster
-    return powered(label, said, labelled, labelled, codes)
+    label = clustered(generator, (BENCHMARKS,), codes, 0.7).T < RATE
+    said = label ^ (chances(generator, label.shape) >= agree)
+    return powered(label, said, is_first(n, label), is_first(n, label), codes)
 
 
-def powered(
-    label: np.ndarray, said: np.ndarray, labelled: np.ndarray, seen: np.ndarray, cluster: np.ndarray
-) -> Powered:
+def is_first(n: int, label: np.ndarray) -> np.ndarray:
+    return np.broadcast_to((np.arange(len(label)) < n)[:, None], label.shape)
+
+
+def powered(label: np.ndarray, said: np.ndarray, labelled: np.ndarray, seen: np.ndarray, codes: np.ndarray) -> Powered:
     """Estimates of benchmarks (columns), where all cases that were not seen help."""
-    sampling = Sampling(cluster, np.empty((0, int(cluster.max()) + 1)))
-    return powered_mean(label.astype(float), said.astype(float), labelled, seen, ~seen, sampling)
+    return powered_mean(label.astype(float), said.astype(float), labelled, seen, ~seen, sampling(codes))
 
 
 def covers(found: Powered, truth: float = RATE, *, classical: bool = False) -> float:
-    low, high, _ = intervals.t(found.classical if classical else found.helped, 0.0)
-    return float(((low <= truth) & (high >= truth)).mean())
+    return inside(*intervals.t(found.classical if classical else found.helped, 0.0)[:2], truth)
 
 
 @pytest.mark.parametrize("judge", list(AGREE))
@@ -81,9 +77,8 @@ def test_cases_that_annotators_cannot_decide_do_not_bias_the_estimate(n: int, mo
     shape = (n + more, BENCHMARKS if n == 100 else 800)
     label, open_case = chances(generator, shape) < rate, chances(generator, shape) < 0.15
     said = label ^ (chances(generator, shape) < np.where(open_case, np.float32(0.5), np.float32(0.15)))
-    seen = np.broadcast_to((np.arange(n + more) < n)[:, None], shape)
-    cases = np.arange(n + more)
-    found = powered(label, said, seen & ~open_case, seen, cases)
+    seen = is_first(n, label)
+    found = powered(label, said, seen & ~open_case, seen, np.arange(n + more))
     assert (seen & open_case).sum(axis=0).mean() == pytest.approx(0.15 * n, rel=0.05)
     assert found.helped.value.mean() == pytest.approx(rate, abs=0.004)
     assert LOW <= covers(found, rate) <= HIGH
@@ -94,14 +89,11 @@ def test_cases_that_annotators_cannot_decide_do_not_bias_the_estimate(n: int, mo
 def test_undecided_cases_in_clusters() -> None:
     """A hundred clusters of five cases, of which two were seen; whole clusters are harder to decide than others."""
     generator = np.random.default_rng(8)
-    cluster = np.concatenate([np.repeat(np.arange(100), 2), np.repeat(np.arange(100), 3)])
-    shape = (500, BENCHMARKS)
-    together = chances(generator, (100, BENCHMARKS))[cluster]
-    label = np.where(chances(generator, shape) < 0.7, together, chances(generator, shape)) < RATE
-    open_case = chances(generator, shape) < 0.4 * chances(generator, (100, BENCHMARKS))[cluster]
-    said = label ^ (chances(generator, shape) < np.where(open_case, np.float32(0.5), np.float32(0.15)))
-    seen = np.broadcast_to((np.arange(500) < 200)[:, None], shape)
-    found = powered(label, said, seen & ~open_case, seen, cluster)
+    label = clustered(generator, (BENCHMARKS,), FIVES, 0.7).T < RATE
+    open_case = chances(generator, label.shape) < 0.4 * chances(generator, (100, BENCHMARKS))[FIVES]
+    said = label ^ (chances(generator, label.shape) < np.where(open_case, np.float32(0.5), np.float32(0.15)))
+    seen = is_first(200, label)
+    found = powered(label, said, seen & ~open_case, seen, FIVES)
     assert found.helped.value.mean() == pytest.approx(RATE, abs=0.005)
     assert LOW <= covers(found) <= HIGH
 
@@ -109,8 +101,7 @@ def test_undecided_cases_in_clusters() -> None:
 @pytest.mark.parametrize("judge", list(AGREE))
 def test_coverage_with_clusters_that_hold_labelled_and_unlabelled_cases(judge: str) -> None:
     """A hundred clusters of five cases, of which two are labelled."""
-    cluster = np.concatenate([np.repeat(np.arange(100), 2), np.repeat(np.arange(100), 3)])
-    found = simulated(200, 300, AGREE[judge], 2, cluster)
+    found = simulated(200, 300, AGREE[judge], 2, FIVES)
     assert LOW <= covers(found) <= HIGH
     assert (found.helped.error**2 <= found.classical.error**2 * (1 + 1e-9)).all()
     as_cases = simulated(200, 300, AGREE[judge], 2)
@@ -122,8 +113,7 @@ def test_a_judge_biased_towards_one_responder_does_not_bias_the_estimate() -> No
     generator = np.random.default_rng(6)
     label = chances(generator, (600, BENCHMARKS)) < RATE
     said = label | (chances(generator, label.shape) < 0.55)
-    labelled = np.broadcast_to((np.arange(600) < 100)[:, None], label.shape)
-    found = powered(label, said, labelled, labelled, np.arange(600))
+    found = powered(label, said, is_first(100, label), is_first(100, label), np.arange(600))
     assert said.mean() == pytest.approx(0.82, abs=0.01)
     assert found.helped.value.mean() == pytest.approx(RATE, abs=0.005)
     assert LOW <= covers(found) <= HIGH

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.methods.comparisons import Fitted, Responders, fit
 from mrb_lib.stats.methods.rank_agreement import agreement, rank_interval
+
+from .panels import clustered, inside, sampling
 
 BENCHMARKS = 240
 LOW, HIGH = 0.93, 0.97
@@ -31,11 +32,6 @@ def chances(gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return score - tie / 2, 1 - score - tie / 2
 
 
-def by(codes: np.ndarray) -> Sampling:
-    """Clusters without resamples, which strengths do not need."""
-    return Sampling(codes, np.zeros((0, codes.max() + 1)))
-
-
 def simulated(n: int, skill: np.ndarray, benchmarks: int) -> Iterator[Fitted]:
     """A hundred fits at a time of as many benchmarks, each with n comparisons of random pairs."""
     generator = np.random.default_rng(n)
@@ -46,11 +42,7 @@ def simulated(n: int, skill: np.ndarray, benchmarks: int) -> Iterator[Fitted]:
         chance = generator.random((100, n))
         choice = np.where(chance < win, 0, np.where(chance < win + loss, 1, 2))
         who = Responders([f"r{i:02d}" for i in range(r)], a, b, np.ones(n, dtype=bool))
-        yield fit(np.eye(3)[choice], who, by(np.arange(n)))
-
-
-def holds(low: np.ndarray, high: np.ndarray, truth: np.ndarray | float) -> np.ndarray:
-    return (low <= truth) & (truth <= high)
+        yield fit(np.eye(3)[choice], who, sampling(n))
 
 
 @pytest.mark.parametrize(("n", "r", "benchmarks"), [(100, 5, 800), (400, 5, 1000), (400, 11, 300)])
@@ -59,7 +51,8 @@ def test_coverage_of_strengths(n: int, r: int, benchmarks: int) -> None:
     truth = np.exp(skill) / np.exp(skill).sum()
     covered, errors = [], []
     for found in simulated(n, skill, benchmarks):
-        covered.append(holds(*found.bounds, truth))
+        low, high = found.bounds
+        covered.append((low <= truth) & (truth <= high))
         error = found.log_strength - skill
         errors.append(error / np.sqrt(np.diagonal(found.covariance, axis1=1, axis2=2)))
     by_responder = np.concatenate(covered).mean(axis=0)
@@ -76,8 +69,8 @@ def test_rank_intervals_hold_the_rank_at_least_as_often_near_ties_too(spread: fl
     least, most = (1, 6) if spread == 0 else (place, place)
     ends = np.array(
         [
-            rank_interval(found.of(i))
-            for found in simulated(100, np.linspace(spread, -spread, 6), 1000)
+            rank_interval(each.of(i))
+            for each in simulated(100, np.linspace(spread, -spread, 6), 1000)
             for i in range(100)
         ]
     )
@@ -89,12 +82,8 @@ def test_rank_intervals_hold_the_rank_at_least_as_often_near_ties_too(spread: fl
 
 def correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Kendall's tau and Spearman's rho of each of m pairs of rows, shape (2, m)."""
-    return np.array(
-        [
-            [stats.kendalltau(x, y)[0] for x, y in zip(first, second, strict=True)],
-            [stats.spearmanr(x, y)[0] for x, y in zip(first, second, strict=True)],
-        ]
-    )
+    rows = [*zip(first, second, strict=True)]
+    return np.array([[measure(x, y)[0] for x, y in rows] for measure in (stats.kendalltau, stats.spearmanr)])
 
 
 def ranked(
@@ -116,7 +105,7 @@ def ranked(
     tie = 0.4 * np.minimum(score, 1 - score)
     choice = np.where(chance < score - tie / 2, 0, np.where(chance < score + tie / 2, 2, 1)).reshape(2 * m, n)
     who = Responders([f"r{i:02d}" for i in range(r)], a, b, np.ones(n, dtype=bool))
-    found = fit(np.eye(3)[choice], who, by(codes), references=m)
+    found = fit(np.eye(3)[choice], who, sampling(codes), references=m)
     rows = [agreement(found.of(i), found.of(m + i), found.shared[i, m + i], seed=i) for i in range(m)]
     return np.array([[row.kendall[1:], row.spearman[1:]] for row in rows]).transpose(1, 2, 0)
 
@@ -168,13 +157,11 @@ def test_clusters_that_go_together_are_covered_as_clusters_and_not_as_cases() ->
     for seed in range(10):
         a, b = (side[codes] for side in pairs(80, 4, generator))
         who = Responders([f"r{i}" for i in range(4)], a, b, np.ones(400, dtype=bool))
-        chance = np.where(
-            generator.random((100, 400)) < 0.75, generator.random((100, 80))[:, codes], generator.random((100, 400))
-        )
+        chance = clustered(generator, (100,), codes, 0.75)
         right = (chance < 1 / (1 + np.exp(skill[b] - skill[a]))).astype(float)
         outcomes = np.stack([right, 1 - right, 0 * right], axis=-1)
-        for name, unit in (("clusters", codes), ("cases", np.arange(400))):
+        for name, unit in (("clusters", codes), ("cases", 400)):
             if name == "clusters" or seed < 2:
-                covered[name].append(float(holds(*fit(outcomes, who, by(unit)).bounds, truth).mean()))
+                covered[name].append(inside(*fit(outcomes, who, sampling(unit)).bounds, truth))
     assert LOW <= np.mean(covered["clusters"]) <= HIGH
     assert np.mean(covered["cases"]) < 0.80

@@ -13,6 +13,8 @@ from mrb_lib.demo.ratings import RatingJudge, simulated_ratings
 from mrb_lib.stats.analyze import analyze
 from tests.stats.rated import SCALE, benchmark
 
+from .panels import covered
+
 NAMES = ("exact", "weighted_kappa", "icc", "icc_consistency", "spearman", "pearson", "mean_difference", "sensitivity",
          "specificity", "f1_unacceptable")  # fmt: skip
 JUDGES = (RatingJudge("lenient", leniency=0.5, noise=0.6), RatingJudge("noisy", noise=1.2),
@@ -40,12 +42,7 @@ def drawn(n: int, seed: int, per_cluster: int) -> pd.DataFrame:
 def test_intervals_hold_the_truth(n: int, per_cluster: int) -> None:
     truth = drawn(9_000, 0, per_cluster)
     studies = [drawn(n, seed, per_cluster) for seed in range(1, 36)]
-    held = {
-        name: np.mean([
-            (rows[f"{name}_low"] <= truth[name]) & (truth[name] <= rows[f"{name}_high"]) for rows in studies
-        ])
-        for name in NAMES
-    }  # fmt: skip
+    held = {name: np.mean([covered(rows, truth[name], f"{name}_") for rows in studies]) for name in NAMES}
     assert min(held.values()) > 0.88, held
 
 

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from mrb_lib.judges.makers import put_points
-from mrb_lib.tables.rubrics import Criterion, points
+from mrb_lib.tables.rubrics import Criterion
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.protocol import VerdictRows
 from tests.stats.small_tables import Tables, accuracy, rows_of
+
+from .panels import covered
 
 WEIGHTS = np.array([8.0, 5.0, 3.0, 2.0, -4.0, 6.0])
 ERRORS = np.array([0.05, 0.10, 0.05, 0.20, 0.05, 0.80])
@@ -77,26 +79,21 @@ def table(simulated: Tables) -> pd.DataFrame:
 
 def test_scores_and_accuracy_are_recovered(simulated: Tables, truth: dict[str, np.ndarray]) -> None:
     verdicts, gold, cases = simulated
-    met = pd.json_normalize(verdicts["criteria"].map(json.loads).tolist())
-    expected = [points(WEIGHTS.tolist(), one) for one in met["a"]]
-    assert verdicts["score_a"].tolist() == expected
-    assert np.allclose(expected, np.array(met["a"].tolist()) @ WEIGHTS / WEIGHTS[WEIGHTS > 0].sum())
+    met = np.array([json.loads(each)["a"] for each in verdicts["criteria"]])
+    assert np.allclose(verdicts["score_a"], met @ WEIGHTS / WEIGHTS[WEIGHTS > 0].sum())
     rows = accuracy(verdicts, gold, cases, resamples=200)
     rows = rows[rows["judge"] == "j"]
     assert rows["accuracy"].mean() == pytest.approx(truth["accuracy"], abs=0.01)
-    inside = (rows["low"] <= truth["accuracy"]) & (truth["accuracy"] <= rows["high"])
-    assert inside.mean() >= 0.88
+    assert covered(rows, truth["accuracy"]) >= 0.88
 
 
 @pytest.mark.parametrize("name", ["agreement", "difference", "met_share"])
 def test_intervals_of_criteria_cover_what_was_planted(
     table: pd.DataFrame, truth: dict[str, np.ndarray], name: str
 ) -> None:
-    low, high = ("low", "high") if name == "difference" else (f"{name}_low", f"{name}_high")
-    expected = truth[name][table["place"]]
     assert np.abs(table.groupby("place")[name].mean() - truth[name]).max() < 0.015
-    inside = (table[low] <= expected) & (expected <= table[high])
-    assert 0.92 <= inside.mean() <= 0.98  # of 240, whose standard error is 0.014 if they were independent
+    held = covered(table, truth[name][table["place"]], "" if name == "difference" else f"{name}_")
+    assert 0.92 <= held <= 0.98  # of 240, whose standard error is 0.014 if they were independent
 
 
 def test_the_planted_bad_criterion_is_found_and_no_other(table: pd.DataFrame) -> None:

@@ -7,27 +7,19 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.flips import flip_f, flip_p
 from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.panel import Panel
 
-from .panels import rejects_as_claimed, rows_of, tables_of
+from .panels import chances, rejects_as_claimed, rows_of, sampling, tables_of
 
 BENCHMARKS = 1000
 HIGH = 0.07
 """A test at .05 rejects so many of 1,000 benchmarks where it is three Monte-Carlo errors off, one at .1 never."""
 
 
-def significance(
-    panel: Panel,
-    gold: pd.DataFrame,
-    cases: pd.DataFrame,
-    policy: str = "official",
-    resamples: int = 200,
-    **options: Any,
-) -> pd.DataFrame:
-    return rows_of("significance", panel, gold, cases, policy=policy, resamples=resamples, **options)
+def significance(*tables: Panel | pd.DataFrame, **options: Any) -> pd.DataFrame:
+    return rows_of("significance", *tables, **{"policy": "official", "resamples": 200, **options})
 
 
 def sign_test(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -37,10 +29,7 @@ def sign_test(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def equal_judges(seed: int, judges: int, n: int, orders: int = 1) -> np.ndarray:
     """Judges of the same accuracy, .65, that err together half of the time."""
-    generator = np.random.default_rng(seed)
-    together = generator.random((1, BENCHMARKS, n, 1))
-    alone = generator.random((judges, BENCHMARKS, n, orders))
-    return np.where(generator.random((1, BENCHMARKS, n, 1)) < 0.5, together, alone) < 0.65
+    return chances(np.random.default_rng(seed), judges, BENCHMARKS, n, orders=orders) < 0.65
 
 
 def rejected(rows: pd.DataFrame, test: str = "", name: str = "p_value") -> float:
@@ -54,14 +43,12 @@ def rejected(rows: pd.DataFrame, test: str = "", name: str = "p_value") -> float
 def test_two_right_or_wrong_judges() -> None:
     rows = significance(*tables_of(equal_judges(100, 2, 100)), seed=1)
     assert rejected(rows) <= HIGH
-    sizes = rejected(rows, "cochran_q"), rejected(rows, "permutation_f")
-    assert rejects_as_claimed(*sizes, trials=BENCHMARKS), sizes
+    assert rejects_as_claimed(rejected(rows, "cochran_q"), rejected(rows, "permutation_f"), trials=BENCHMARKS)
 
 
 def test_graded_scores_of_several_judges() -> None:
     rows = significance(*tables_of(equal_judges(105, 4, 100, orders=2)), policy="balanced", seed=2)
-    sizes = rejected(rows), rejected(rows, "permutation_f")
-    assert rejects_as_claimed(*sizes, trials=BENCHMARKS), sizes
+    assert rejects_as_claimed(rejected(rows), rejected(rows, "permutation_f"), trials=BENCHMARKS)
 
 
 def test_all_judges_where_they_vary_unequally() -> None:
@@ -121,10 +108,11 @@ def test_ties_order_bias_and_clusters_of_unequal_size(clusters: int) -> None:
         (flip_p((sums[one] - sums[other]).T.astype(np.int64)) <= 0.05).mean() for one, other in ((0, 1), (0, 2), (1, 2))
     ]
     within = (sums - sums.mean(axis=0)).transpose(1, 2, 0)
-    every = Sampling(np.arange(clusters), np.empty((0, clusters)))
-    tests = [flip_f(each, every, binary=False, resamples=400, seed=seed)[0] for seed, each in enumerate(within)]
+    tests = [
+        flip_f(each, sampling(clusters), binary=False, resamples=400, seed=seed)[0] for seed, each in enumerate(within)
+    ]
     sizes.append(np.mean([test["p_value"] <= 0.05 for test in tests]))
-    assert rejects_as_claimed(*sizes, trials=benchmarks), sizes
+    assert rejects_as_claimed(*sizes, trials=benchmarks)
 
 
 def test_clusters_are_known_to_the_tests_that_say_so() -> None:
@@ -134,19 +122,15 @@ def test_clusters_are_known_to_the_tests_that_say_so() -> None:
     lean = generator.normal(0, 0.25, (1, BENCHMARKS, 40))[..., cluster]
     right = generator.random((2, BENCHMARKS, 200)) < 0.6 + np.concatenate([lean, -lean])
     rows = significance(*tables_of(right, cluster=cluster))
-    sizes = rejected(rows), rejected(rows, "permutation_f")
-    assert rejects_as_claimed(*sizes, trials=BENCHMARKS), sizes
+    assert rejects_as_claimed(rejected(rows), rejected(rows, "permutation_f"), trials=BENCHMARKS)
     pairs = rows[rows["part"] == "pair"]
     assert (sign_test(pairs["only_1"].to_numpy(int), pairs["only_2"].to_numpy(int)) <= 0.05).mean() > 0.08
 
 
 def test_equivalence_at_the_margin() -> None:
     """Judges of .70 and .60 differ by just the margin, so that saying otherwise is an error."""
-    generator, n = np.random.default_rng(8), 300
-    together = generator.random((1, BENCHMARKS, n), dtype=np.float32)
-    alone = generator.random((2, BENCHMARKS, n), dtype=np.float32)
-    drawn = np.where(generator.random((1, BENCHMARKS, n), dtype=np.float32) < 0.5, together, alone)
-    right = drawn < np.array([0.70, 0.60], dtype=np.float32)[:, None, None]
+    chance = chances(np.random.default_rng(8), 2, BENCHMARKS, 300)[..., 0]
+    right = chance < np.array([0.70, 0.60])[:, None, None]
     rows = significance(*tables_of(right), margin=0.10, resamples=0)
     assert rejects_as_claimed(rejected(rows, name="equivalence_p"), trials=BENCHMARKS)
 

@@ -7,7 +7,6 @@
 import numpy as np
 import pytest
 
-from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.tables.transfer import (
     Domains,
     Pooled,
@@ -19,32 +18,27 @@ from mrb_lib.stats.tables.transfer import (
     taus,
 )
 
-from .panels import covers_as_claimed, rejects_as_claimed
+from .panels import chances, clustered, covers_as_claimed, inside, rejects_as_claimed, sampling
 
 BENCHMARKS = 1000
 
 
-def covers(covered: np.ndarray) -> bool:
-    return covers_as_claimed(covered.mean(), trials=len(covered))
+def accuracies(score: np.ndarray, domain: np.ndarray, cluster: np.ndarray | None = None) -> Domains:
+    """The scores of one judge, shape (benchmarks, cases)."""
+    codes = np.arange(score.shape[1]) if cluster is None else cluster
+    return domain_accuracies(score.T.astype(np.float64), domain, int(domain.max()) + 1, sampling(codes))
 
 
-def has_size(p_value: np.ndarray) -> bool:
-    return rejects_as_claimed((p_value <= 0.05).mean(), trials=len(p_value))
+def pooled(found: Domains) -> Pooled:
+    return pool(found.effect, found.variance)
 
 
 def right(generator: np.random.Generator, shape: tuple[int, ...], chance: np.ndarray | float) -> np.ndarray:
     return generator.random(shape, dtype=np.float32) < chance
 
 
-def accuracies(score: np.ndarray, domain: np.ndarray, cluster: np.ndarray | None = None) -> Domains:
-    """The scores of one judge, shape (benchmarks, cases)."""
-    codes = np.arange(score.shape[1]) if cluster is None else cluster
-    sampling = Sampling(codes, np.zeros((0, int(codes.max()) + 1)))
-    return domain_accuracies(score.T.astype(np.float64), domain, int(domain.max()) + 1, sampling)
-
-
-def pooled(found: Domains) -> Pooled:
-    return pool(found.effect, found.variance)
+def has_size(p_value: np.ndarray) -> bool:
+    return rejects_as_claimed((p_value <= 0.05).mean(), trials=len(p_value))
 
 
 @pytest.mark.parametrize("accuracy", [0.5, 0.9])
@@ -58,47 +52,28 @@ def test_size_of_q_where_domains_do_not_differ(accuracy: float, sizes: tuple[int
 
 def test_size_of_q_with_graded_scores_and_with_clusters() -> None:
     """Both orders, whose errors go together half of the time; and clusters of five cases that do."""
-    generator = np.random.default_rng(5)
-    trials, domain = BENCHMARKS, np.repeat(np.arange(8), 60)
-    together, alone = (generator.random((trials, 480, k), dtype=np.float32) for k in (1, 2))
-    orders = np.where(right(generator, together.shape, 0.5), together, alone) < 0.7
-    graded = accuracies(orders.mean(axis=2), domain)
-    assert graded.binomial_ratio.mean() == pytest.approx(0.75, abs=0.01)
+    generator, domain = np.random.default_rng(5), np.repeat(np.arange(8), 60)
     cluster = np.repeat(np.arange(96), 5)
-    common = generator.random((trials, 96))[:, cluster]
-    answered = np.where(right(generator, (trials, 480), 0.5), common, generator.random((trials, 480))) < 0.7
+    graded = accuracies((chances(generator, 1, BENCHMARKS, 480, orders=2)[0] < 0.7).mean(axis=2), domain)
+    assert graded.binomial_ratio.mean() == pytest.approx(0.75, abs=0.01)
+    answered = clustered(generator, (BENCHMARKS,), cluster, 0.5) < 0.7
     for found in (graded, accuracies(answered, domain, cluster)):
         assert has_size(pooled(found).p_value)
     assert (pooled(accuracies(answered, domain)).p_value <= 0.05).mean() > 0.15
 
 
-@pytest.mark.parametrize("accuracy", [0.5, 0.7, 0.95])
-def test_coverage_of_the_accuracy_in_a_domain(accuracy: float) -> None:
-    """Four domains of n cases each, which share their design effect."""
-    n = 100
-    generator = np.random.default_rng(n)
-    domain = np.repeat(np.arange(4), n)
-    found = accuracies(right(generator, (BENCHMARKS // 4, 4 * n), accuracy), domain)
-    low, high = domain_interval(found)
-    assert covers((low <= accuracy) & (high >= accuracy))
+@pytest.mark.parametrize(("accuracy", "size"), [(0.5, 1), (0.7, 1), (0.95, 1), (0.7, 5)])
+def test_coverage_of_the_accuracy_in_a_domain(accuracy: float, size: int) -> None:
+    """Four domains of 100 cases each, which share their design effect; clusters of `size` share half of their answers.
 
-
-def test_coverage_of_the_accuracy_in_a_domain_of_clusters() -> None:
-    """Clusters of five cases, half of whose answers are shared."""
-    n = 100
-    generator = np.random.default_rng(n)
-    domain, cluster = np.repeat(np.arange(4), n), np.repeat(np.arange(4 * n // 5), 5)
-    shape = (BENCHMARKS // 4, 4 * n)
-    common = generator.random((shape[0], cluster[-1] + 1), dtype=np.float32)[:, cluster]
-    chance = np.where(right(generator, shape, 0.5), common, generator.random(shape, dtype=np.float32))
-    low, high = domain_interval(accuracies(chance < 0.7, domain, cluster))
-    assert covers((low <= 0.7) & (high >= 0.7))
-
-
-def domain_interval(found: Domains) -> tuple[np.ndarray, np.ndarray]:
-    """The interval of the rows "domain"."""
+    The interval is that of the rows "domain".
+    """
+    domain, cluster = np.repeat(np.arange(4), 100), np.arange(400) // size
+    answered = clustered(np.random.default_rng(100), (BENCHMARKS // 4,), cluster, 0.5) < accuracy
+    found = accuracies(answered, domain, cluster)
     reach = 1.959964 * np.sqrt(found.variance)
-    return proportion(found.effect - reach), proportion(found.effect + reach)
+    held = inside(proportion(found.effect - reach), proportion(found.effect + reach), accuracy)
+    assert covers_as_claimed(held, trials=BENCHMARKS // 4)
 
 
 def true_accuracies(
@@ -123,15 +98,15 @@ def test_coverage_of_the_summary_and_of_a_new_domain(k: int, spread: float, n: i
     domain = np.repeat(np.arange(k), n)
     found = accuracies(right(generator, (len(truth), len(domain)), truth[:, :-1][:, domain]), domain)
     summary = pooled(found)
-    covered = (proportion(summary.low) <= 0.7) & (proportion(summary.high) >= 0.7)
+    held, trials = inside(proportion(summary.low), proportion(summary.high), 0.7), len(truth)
     # A scale that is never below 1 is too careful where domains do not differ, or few of them no more than by chance.
     is_careful = spread == 0 or (k < 10 and spread**2 < 1.01 / (4 * n))
-    assert 0.97 < covered.mean() < 0.995 if is_careful else covers(covered)
+    assert 0.97 < held < 0.995 if is_careful else covers_as_claimed(held, trials=trials)
     low, high = proportion(summary.prediction_low), proportion(summary.prediction_high)
     assert (low <= proportion(summary.low)).all() and (high >= proportion(summary.high)).all()
-    predicted = (low <= truth[:, -1]) & (high >= truth[:, -1])
+    predicted = inside(low, high, truth[:, -1])
     # Where domains do not differ, a variance between that may be above 0 but not below makes it too careful.
-    assert covers(predicted) if spread else predicted.mean() > 0.94
+    assert covers_as_claimed(predicted, trials=trials) if spread else predicted > 0.94
 
 
 def test_planted_heterogeneity_is_recovered_and_covered() -> None:
@@ -145,7 +120,7 @@ def test_planted_heterogeneity_is_recovered_and_covered() -> None:
     typical = 19 * weight.sum(axis=1) / (weight.sum(axis=1) ** 2 - (weight**2).sum(axis=1))
     low, high = (typical * end / (1 - end) for end in (found.i2_low, found.i2_high))
     assert np.isfinite(high).all()
-    assert covers((low <= 0.12**2) & (high >= 0.12**2))
+    assert covers_as_claimed(inside(low, high, 0.12**2), trials=len(truth))
 
 
 def taus_of(score: np.ndarray, domain: np.ndarray, permutations: int, seed: int) -> np.ndarray:

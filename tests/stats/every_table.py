@@ -1,6 +1,7 @@
 """A benchmark that has all that any table of preferences asks for."""
 
 import itertools
+from collections.abc import Hashable
 from functools import cache
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.stats.analyze import analyze
 from tests.stats.small_tables import adjudications_of, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
 from tests.training_records import recipes_of
 
@@ -71,6 +73,12 @@ def full_benchmark() -> tuple[Benchmark, pd.DataFrame]:
     verdicts = pd.concat(frames, ignore_index=True).astype({"probe": "str"})
     costs = {"latency_s": 1.0 + verdicts["judge"].str[1].astype(float), "prompt_tokens": 100.0}
     return made, verdicts.assign(**costs, completion_tokens=10.0, criteria='{"a": [1], "b": [0]}')
+
+
+@cache
+def full_table(table: str, **options: Hashable) -> pd.DataFrame:
+    """A table of the full benchmark, made once for the same options; nobody writes into it."""
+    return analyze(*full_benchmark(), table, **{"resamples": 40, **KNOWN, **options})
 
 
 def letter(felt: np.ndarray) -> np.ndarray:

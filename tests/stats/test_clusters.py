@@ -8,9 +8,8 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.analyze import TABLES, analyze
+from mrb_lib.stats.analyze import analyze
 from mrb_lib.stats.clusters import n_clusters, resampling_unit
-from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 
 N = 60
@@ -20,28 +19,43 @@ def cycling(prefix: str, count: int, n: int = N) -> list[str]:
     return [f"{prefix}{i % count}" for i in range(n)]
 
 
+IMAGES = [[f"{i % 15}.png"] for i in range(N)]
+
+
 @pytest.mark.parametrize(
-    ("columns", "name", "units"),
+    ("columns", "cluster", "name", "units", "said"),
     [
-        ({}, "case_id", N),
-        ({"question": cycling("q", 12)}, "question", 12),
-        ({"question": cycling("q", 20), "item": cycling("i", 40)}, "question", 20),
-        ({"question": cycling("q", 20), "item": cycling("i", 30)}, "question x item", 20),
-        ({"question": cycling("q", 20), "item": cycling("i", 11)}, "item x question", 11),
-        ({"question": cycling("q", 20), "images": [[f"{i % 15}.png"] for i in range(N)]}, "images x question", 15),
-        ({"question": cycling("q", 20), "dataset": cycling("s", 10)}, "question", 20),
-        ({"question": [*cycling("q", 12, 12), *["q0"] * 48]}, "case_id", N),
-        ({"question": cycling("q", 12), "cluster": cycling("p", 4)}, "cluster", 4),
-        ({"question": cycling("q", 12), "cluster": [None] * N}, "question", 12),
-        ({"organ": cycling("o", 12)}, "case_id", N),
+        ({}, None, "case_id", N, "not clustered: 60 cases"),
+        ({"question": cycling("q", 12)}, None, "question", 12,
+         "clustered by question: 60 cases ask 12 different questions"),
+        ({"question": cycling("q", 12)}, "question", "question", 12,
+         "clustered by question: 60 cases ask 12 different questions"),
+        ({"question": cycling("q", 12)}, "case_id", "case_id", N, "not clustered: 60 cases"),
+        ({"question": cycling("q", 20), "item": cycling("i", 40)}, None, "question", 20, ""),
+        ({"question": cycling("q", 20), "item": cycling("i", 30)}, None, "question x item", 20,
+         "clustered by question: 60 cases ask 20 different questions, and by item: they hold 30 different items"),
+        ({"question": cycling("q", 20), "item": cycling("i", 11)}, None, "item x question", 11, ""),
+        ({"question": cycling("q", 20), "images": IMAGES}, None, "images x question", 15, ""),
+        ({"question": cycling("q", 12), "images": IMAGES}, "images", "images", 15, ""),
+        ({"question": cycling("q", 20), "dataset": cycling("s", 10)}, None, "question", 20, ""),
+        ({"question": cycling("q", 60), "item": cycling("i", 3)}, None, "case_id", N,
+         "not clustered: 60 cases; the column item has only 3 values, too few to cluster by"),
+        ({"question": [*cycling("q", 12, 12), *["q0"] * 48]}, None, "case_id", N,
+         "not clustered: 60 cases; one value of the column question holds 82% of the cases, too many to cluster by"),
+        ({"question": cycling("q", 12), "cluster": cycling("p", 4)}, None, "cluster", 4,
+         "clustered by cluster: 60 cases have 4 different values of cluster"),
+        ({"question": cycling("q", 12), "cluster": [None] * N}, None, "question", 12, ""),
+        ({"organ": cycling("o", 12)}, None, "case_id", N, ""),
+        ({"organ": cycling("o", 6)}, "organ", "organ", 6,
+         "clustered by organ: 60 cases have 6 different values of organ"),
     ],
-)
-def test_the_unit_is_the_coarsest_that_repeats_and_has_ten_members(
-    columns: dict[str, list[object]], name: str, units: int
+)  # fmt: skip
+def test_the_unit_is_the_coarsest_that_repeats_and_has_ten_members_and_says_so(
+    columns: dict[str, list[object]], cluster: str | None, name: str, units: int, said: str
 ) -> None:
-    unit = resampling_unit(cases_of(N, **columns))
-    assert (unit.name, n_clusters(unit.codes)) == (name, units)
-    assert len(unit.codes) == N
+    unit = resampling_unit(cases_of(N, **{"question": cycling("q", N), **columns}), cluster)
+    assert (unit.name, n_clusters(unit.codes), len(unit.codes)) == (name, units, N)
+    assert said in ("", unit.statement)
 
 
 def test_what_is_missing_is_alone_and_space_around_a_text_is_nothing() -> None:
@@ -52,34 +66,6 @@ def test_what_is_missing_is_alone_and_space_around_a_text_is_nothing() -> None:
     assert set(unit.codes[55:]) == {unit.codes[0]}
     no_images = resampling_unit(cases_of(N, images=[[] for _ in range(N)]))
     assert no_images.name == "case_id"
-
-
-def test_cases_can_be_forced_and_an_unknown_column_cannot() -> None:
-    cases = cases_of(N, question=cycling("q", 12), images=[[f"{i % 15}.png"] for i in range(N)])
-    assert resampling_unit(cases, "case_id").codes.tolist() == list(range(N))
-    assert n_clusters(resampling_unit(cases, "images").codes) == 15
-    with pytest.raises(InputError, match="cluster 'patient': the cases have no such column"):
-        resampling_unit(cases, "patient")
-
-
-@pytest.mark.parametrize(
-    ("columns", "cluster", "said"),
-    [
-        ({"question": cycling("q", 12)}, None, "clustered by question: 60 cases ask 12 different questions"),
-        ({"question": cycling("q", 12)}, "case_id", "not clustered: 60 cases"),
-        ({"question": cycling("q", 12)}, "question", "clustered by question: 60 cases ask 12 different questions"),
-        ({"question": cycling("q", 60), "item": cycling("i", 3)}, None,
-         "not clustered: 60 cases; the column item has only 3 values, too few to cluster by"),
-        ({"question": [*cycling("q", 12, 12), *["q0"] * 48]}, None,
-         "not clustered: 60 cases; one value of the column question holds 82% of the cases, too many to cluster by"),
-        ({"question": cycling("q", 20), "item": cycling("i", 30)}, None,
-         "clustered by question: 60 cases ask 20 different questions, and by item: they hold 30 different items"),
-        ({"cluster": cycling("p", 4)}, None, "clustered by cluster: 60 cases have 4 different values of cluster"),
-        ({"organ": cycling("o", 6)}, "organ", "clustered by organ: 60 cases have 6 different values of organ"),
-    ],
-)  # fmt: skip
-def test_the_unit_says_what_it_is_and_why(columns: dict[str, list[object]], cluster: str | None, said: str) -> None:
-    assert resampling_unit(cases_of(N, **{"question": cycling("q", N), **columns}), cluster).statement == said
 
 
 def asked_often() -> tuple[Benchmark, pd.DataFrame]:
@@ -96,16 +82,14 @@ def asked_often() -> tuple[Benchmark, pd.DataFrame]:
 
 @pytest.mark.parametrize("table", ["accuracy", "significance", "agreement", "consistency", "bias", "power"])
 def test_every_row_of_a_table_names_the_unit_and_is_made_by_it(table: str) -> None:
-    made = asked_often()
-    rows = analyze(*made, table, resamples=50, by="organ" if table == "accuracy" else None)
-    assert set(rows["cluster"]) == {"question"}
-    named = analyze(*made, table, resamples=50, by="organ" if table == "accuracy" else None, cluster="question")
+    made, by = asked_often(), {"by": "organ"} if table == "accuracy" else {}
+    rows, named, apart = (
+        analyze(*made, table, resamples=50, cluster=name, **by) for name in (None, "question", "case_id")
+    )
     pd.testing.assert_frame_equal(rows, named)
-    apart = analyze(*made, table, resamples=50, cluster="case_id")
-    assert set(apart["cluster"]) == {"case_id"}
-    if "n_clusters" in rows:
-        assert rows["n_clusters"].max() == 12
-        assert apart["n_clusters"].max() == 120
+    for frame, unit, count in ((rows, "question", 12), (apart, "case_id", 120)):
+        assert set(frame["cluster"]) == {unit}
+        assert "n_clusters" not in frame or frame["n_clusters"].max() == count
 
 
 def test_images_are_the_same_where_their_bytes_are() -> None:
@@ -117,9 +101,3 @@ def test_images_are_the_same_where_their_bytes_are() -> None:
     rows = analyze(bench, verdicts, "accuracy", resamples=50)
     assert set(rows["cluster"]) == {"images"}
     assert rows["n_clusters"].max() == 12
-
-
-def test_the_tables_that_resample_have_the_column() -> None:
-    for name, spec in TABLES.items():
-        assert ("cluster" in spec.columns) == ("cluster" in spec.parameters), name
-    assert "cluster" not in TABLES["composition"].columns

@@ -71,12 +71,7 @@ def test_a_weight_is_a_repetition(level: str) -> None:
 def test_missing_annotators_as_in_irrcac(level: str, expected: list[float]) -> None:
     """The data `cac.raw4raters` of the R package irrCAC, and its published coefficients; AC2 with quadratic weights."""
     raters = np.array(
-        [
-            [1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0],
-            [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, 0, 3],
-            [0, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, 0],
-            [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, 0],
-        ]
+        [[*map(int, given)] for given in ("123321412000", "123322412503", "033323422510", "123324412510")]
     )
     found = made(raters.T[:, None] - 1, level, list("12345"))
     names = ["percent_agreement", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1", "gwet_ac2"][: len(expected)]
@@ -91,17 +86,19 @@ def test_one_category_is_undefined_but_for_ac1_with_others_in_use() -> None:
     assert "gwet_ac1" not in made(labels, "nominal", list("ab"), used=1)
 
 
-@pytest.mark.parametrize("n", [10, 1000, 100_000])
-def test_one_score_between_others_is_one_category_whatever_rounding_does(n: int) -> None:
+def test_one_score_between_others_is_one_category_whatever_rounding_does() -> None:
     """A third cannot be written as a binary fraction."""
-    found = made(np.ones((n, 1, 3), dtype=np.int64), "interval", list("1234"))
-    assert np.isnan(value(found["krippendorff_alpha"]))
+    for n in (10, 1000, 100_000):
+        found = made(np.ones((n, 1, 3), dtype=np.int64), "interval", list("1234"))
+        assert np.isnan(value(found["krippendorff_alpha"]))
 
 
-def test_labels_that_are_numbers_count_as_numbers() -> None:
-    assert scaled(["1", "2", "5"], "interval").tolist() == [0, 0.25, 1]
-    assert scaled(["1", "nan"], "interval").tolist() == [0, 1]
-    assert scaled(["1", "2", "5"], "ordinal").tolist() == [0, 0.5, 1]
+@pytest.mark.parametrize(
+    ("labels", "level", "places"),
+    [("125", "interval", [0, 0.25, 1]), ("125", "ordinal", [0, 0.5, 1]), (["1", "nan"], "interval", [0, 1])],
+)
+def test_labels_that_are_numbers_count_as_numbers(labels: list[str], level: str, places: list[float]) -> None:
+    assert scaled(list(labels), level).tolist() == places
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # pingouin with pandas 3.1

@@ -1,11 +1,13 @@
+"""The model of Dawid and Skene; its published example is in tests/published, its coverage in tests/simulation."""
+
 import numpy as np
-import pytest
 
 from mrb_lib.stats.dawid_skene import Fit, em, label_counts
 
 
-def labels_of(generator: np.random.Generator, n: int, right: list[float], share: list[float]) -> np.ndarray:
+def labels_of(seed: int, n: int, right: list[float], share: list[float]) -> np.ndarray:
     """Raters right with these probabilities, wrong evenly; shape (n, raters)."""
+    generator = np.random.default_rng(seed)
     truth = generator.choice(len(share), n, p=share)
     wrong = (truth[:, None] + generator.integers(1, len(share), (n, len(right)))) % len(share)
     return np.where(generator.random((n, len(right))) < right, truth[:, None], wrong)
@@ -19,7 +21,7 @@ def log_likelihood(counts: np.ndarray, fit: Fit) -> float:
 
 
 def test_patterns_and_weights_say_what_items_say() -> None:
-    labels = labels_of(np.random.default_rng(0), 400, [0.9, 0.7, 0.8], [0.5, 0.3, 0.2])
+    labels = labels_of(0, 400, [0.9, 0.7, 0.8], [0.5, 0.3, 0.2])
     labels[::7, 1] = -1
     kinds, kind = np.unique(labels, axis=0, return_inverse=True)
     items = em(label_counts(labels, 3), tolerance=1e-12)
@@ -28,66 +30,34 @@ def test_patterns_and_weights_say_what_items_say() -> None:
     np.testing.assert_allclose(fewer.posterior[0][kind], items.posterior[0], atol=1e-9)
 
 
-def test_many_samples_at_once_are_the_samples_one_by_one() -> None:
-    generator = np.random.default_rng(1)
-    kinds, kind = np.unique(labels_of(generator, 300, [0.9, 0.7, 0.8], [0.6, 0.4]), axis=0, return_inverse=True)
-    counts = label_counts(kinds, 2)
-    weights = generator.multinomial(300, np.bincount(kind) / 300, 5).astype(float)
-    together = em(counts, weights)
-    for row, sample in enumerate(weights):
-        alone = em(counts, sample[None])
-        np.testing.assert_allclose(together.confusion[row], alone.confusion[0], atol=1e-10)
-        np.testing.assert_allclose(together.prevalence[row], alone.prevalence[0], atol=1e-10)
-
-
-def test_the_likelihood_never_falls() -> None:
-    counts = label_counts(labels_of(np.random.default_rng(3), 100, [0.8, 0.6, 0.7], [0.5, 0.5]), 2)
-    found = [log_likelihood(counts, em(counts, iterations=steps, tolerance=0.0)) for steps in range(0, 90, 3)]
-    assert (np.diff(found) > -1e-9).all()
+def test_the_likelihood_never_falls_and_too_few_iterations_are_told() -> None:
+    counts = label_counts(labels_of(3, 100, [0.8, 0.6, 0.7], [0.5, 0.5]), 2)
+    fits = [em(counts, iterations=steps, tolerance=0.0) for steps in range(0, 90, 3)]
+    assert (np.diff([log_likelihood(counts, fit) for fit in fits]) > -1e-9).all()
+    assert not fits[1].converged[0]
 
 
 def test_renaming_the_labels_renames_the_answer() -> None:
-    labels = labels_of(np.random.default_rng(4), 150, [0.9, 0.7, 0.8], [0.5, 0.3, 0.2])
+    labels = labels_of(4, 150, [0.9, 0.7, 0.8], [0.5, 0.3, 0.2])
     fit, other = em(label_counts(labels, 3)), em(label_counts((labels + 1) % 3, 3))
     np.testing.assert_allclose(np.roll(fit.posterior, 1, axis=2), other.posterior, atol=1e-9)
 
 
-def test_a_sample_without_a_label_says_nothing_of_it() -> None:
-    """The parameters of a label that has no mass in a sample are null there, however its items began."""
+def test_samples_at_once_are_the_samples_one_by_one_and_a_label_without_mass_is_null() -> None:
     labels = np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2], [0, 1, 0]])
     weights = np.array([[4.0, 3.0, 2.0, 1.0], [4.0, 3.0, 0.0, 1.0]])
     whole, without = (em(label_counts(labels, 3), row[None]) for row in weights)
     both = em(label_counts(labels, 3), weights, start=whole.posterior[0])
     assert both.converged.all()
     np.testing.assert_allclose(both.prevalence, [whole.prevalence[0], without.prevalence[0]], atol=1e-6)
-    assert np.isnan(both.confusion[1, :, 2]).all()
-    assert np.isfinite(both.confusion[1, :, :2]).all()
-    assert np.isfinite(both.confusion[0]).all()
+    np.testing.assert_allclose(both.confusion, [whole.confusion[0], without.confusion[0]], atol=1e-6)
+    assert np.isnan(both.confusion).any(axis=(1, 3)).tolist() == [[False] * 3, [False, False, True]]
 
 
 def test_a_label_nobody_gives_takes_no_share_of_the_errors() -> None:
     """With or without a third label that nobody gives, the model is that of two labels."""
-    labels = labels_of(np.random.default_rng(7), 300, [0.8, 0.8, 0.7], [0.5, 0.5])
+    labels = labels_of(7, 300, [0.8, 0.8, 0.7], [0.5, 0.5])
     two, three = (em(label_counts(labels, k)) for k in (2, 3))
-    pairs = ((label_counts(labels, k), fit) for k, fit in ((2, two), (3, three)))
-    assert np.diff([log_likelihood(*each) for each in pairs]) == pytest.approx(0, abs=1e-9)
     np.testing.assert_allclose(three.confusion[0, :, :2, :2], two.confusion[0], atol=1e-9)
     np.testing.assert_allclose(three.posterior[0], np.hstack([two.posterior[0], np.zeros((300, 1))]), atol=1e-9)
     assert np.isnan(three.confusion[0, :, 2]).all()
-
-
-def test_another_start_on_the_same_side_leads_to_the_same_maximum() -> None:
-    """Starts that lean towards the votes, however weakly, name the labels alike; their mirror image names them anew."""
-    counts = label_counts(labels_of(np.random.default_rng(9), 400, [0.8, 0.7, 0.75, 0.7], [0.6, 0.4]), 2)
-    fit = em(counts, tolerance=1e-10)
-    share = counts.sum(axis=1) / 4
-    for start in (0.9 * share + 0.05, 0.2 * share + 0.4, share**2 / (share**2).sum(axis=1, keepdims=True)):
-        other = em(counts, start=start, tolerance=1e-10)
-        np.testing.assert_allclose(other.confusion, fit.confusion, atol=1e-6)
-    mirrored = em(counts, start=1 - share, tolerance=1e-10)
-    np.testing.assert_allclose(mirrored.confusion[0], fit.confusion[0][:, ::-1], atol=1e-6)
-
-
-def test_too_few_iterations_are_told() -> None:
-    counts = label_counts(labels_of(np.random.default_rng(6), 50, [0.7, 0.6, 0.7], [0.5, 0.5]), 2)
-    assert not em(counts, iterations=3).converged[0]

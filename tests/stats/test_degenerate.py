@@ -10,9 +10,7 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.tables.errors import InputError
 from tests.stats.every_table import KNOWN, full_benchmark
-from tests.stats.small_tables import (
-    OF_PREFERENCES,
-)
+from tests.stats.small_tables import OF_PREFERENCES
 
 BENCHMARK, VERDICTS = full_benchmark()
 
@@ -20,17 +18,14 @@ BENCHMARK, VERDICTS = full_benchmark()
 LABELS = gold(BENCHMARK).set_index("case_id")["choice"]
 
 
-RIGHT = VERDICTS["case_id"].map(LABELS).fillna("tie")
+RIGHT, SURE = VERDICTS["case_id"].map(LABELS).fillna("tie"), {"A": 1.0, "B": 0.0, "tie": 0.5}
 
 
 FEW = BENCHMARK.cases["case_id"].head(2)
 
 
 DATA = {
-    "always right and certain": (
-        BENCHMARK,
-        VERDICTS.assign(choice=RIGHT, p_a=RIGHT.map({"A": 1.0, "B": 0.0, "tie": 0.5})),
-    ),
+    "always right and certain": (BENCHMARK, VERDICTS.assign(choice=RIGHT, p_a=RIGHT.map(SURE))),
     "always the first": (BENCHMARK, VERDICTS.assign(choice=VERDICTS["order"].str[0], p_a=0.9)),
     "one cluster": (replace(BENCHMARK, cases=BENCHMARK.cases.assign(cluster="one")), VERDICTS),
     "two cases": (
@@ -134,12 +129,8 @@ def test_estimates_are_in_range_and_nulls_are_explained(table: str, data: str) -
             continue
         below, above = (rows[end].astype(float) for end in column.ends)
         known = below.notna() & above.notna()
-        assert (below[known] <= values[known] + 1e-9).all() and (values[known] <= above[known] + 1e-9).all(), (
-            column.name
-        )
-        wide = (
-            known if column.unit not in ("difference", "coefficient") else known & ~values.isin([0, 1])
-        )  # copies do not differ
+        assert values[known].between(below[known] - 1e-9, above[known] + 1e-9).all(), column.name
+        wide = known & ~(values.isin([0, 1]) & (column.unit in ("difference", "coefficient")))  # copies do not differ
         assert (below[wide] < above[wide]).all(), f"{column.name} is certain"
         own = rows["part"].isin(column.parts) if column.parts else pd.Series(True, rows.index)
         bare = rows["reason"][own & values.notna() & ~known]

@@ -18,13 +18,12 @@ def _answers(by_annotator: dict[str, str], orders: str = "AB") -> pd.DataFrame:
 
 def test_shares_and_agreement_as_counted_by_hand() -> None:
     found = drift(_answers({"Dr X": "AABBT", "Dr Y": "AABAA"}, "BA"), cases_of(5)).set_index(["annotator", "half"])
-    first, second = found.loc[("Dr X", "first")], found.loc[("Dr X", "second")]
-    assert first[["n_cases", "n_answers", "n_decisive", "n_compared"]].tolist() == [3, 3, 3, 3]
-    assert first[["share_a", "share_first", "share_tie", "agreement"]].tolist() == [
-        pytest.approx(2 / 3), pytest.approx(1 / 3), 0.0, 1.0,
-    ]  # fmt: skip
-    assert second[["n_cases", "n_decisive", "n_compared"]].tolist() == [2, 1, 2]
-    assert second[["share_a", "share_first", "share_tie", "agreement"]].tolist() == [0.0, 1.0, 0.5, 0.0]
+    counts = ["n_cases", "n_answers", "n_decisive", "n_compared"]
+    shares = ["share_a", "share_first", "share_tie", "agreement"]
+    for half, n, share in (("first", [3, 3, 3, 3], [2 / 3, 1 / 3, 0, 1]), ("second", [2, 2, 1, 2], [0, 1, 0.5, 0])):
+        row = found.loc[("Dr X", half)]
+        assert row[counts].tolist() == n
+        assert row[shares].tolist() == pytest.approx(share)
     assert found["reason"].isna().all()
 
 
@@ -63,16 +62,12 @@ def test_both_halves_together_are_the_agreement_of_the_pairs() -> None:
 
 
 def _estimates(*rows: tuple[float, float, float], k: float = 3.0) -> pd.DataFrame:
-    frame = pd.DataFrame(
-        rows, columns=["krippendorff_alpha", "krippendorff_alpha_low", "krippendorff_alpha_high"], dtype=float
-    )
-    names = [f"d{i}" for i in range(len(rows))]
-    return frame.assign(dimension=names, n_cases=100, annotators_per_case=k)
+    frame = pd.DataFrame(rows, columns=[f"krippendorff_alpha{end}" for end in ("", "_low", "_high")], dtype=float)
+    return frame.assign(dimension=[f"d{i}" for i in range(len(rows))], n_cases=100, annotators_per_case=k)
 
 
 def test_rules_are_read_and_others_refused() -> None:
-    assert read_target(" alpha >= 0.6") == Target("alpha", 0.6)
-    assert read_target("ac1>=.8") == Target("ac1", 0.8)
+    assert [read_target(rule) for rule in (" alpha >= 0.6", "ac1>=.8")] == [Target("alpha", 0.6), Target("ac1", 0.8)]
     for wrong in ("alpha>0.6", "beta>=0.6", "alpha>=6", "alpha>=0", "alpha>=0.6.1", "alpha", ""):
         with pytest.raises(InputError, match=r"alpha>=0\.6"):
             read_target(wrong)
@@ -97,8 +92,6 @@ def test_states_follow_from_the_interval() -> None:
 def test_annotators_needed_are_the_fewest() -> None:
     for value in (0.1, 0.3, 0.5, 0.59, 0.6, 0.9):
         needed = annotators_for(value, 0.6)
-        assert needed is not None
         assert spearman_brown(value, needed) >= 0.6 - 1e-9
         assert needed == 1 or spearman_brown(value, needed - 1) < 0.6
-    assert annotators_for(-0.2, 0.6) is None
-    assert annotators_for(0.05, 0.6) is None
+    assert annotators_for(-0.2, 0.6) is annotators_for(0.05, 0.6) is None

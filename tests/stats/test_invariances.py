@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.phrases import human_level
-from tests.stats.every_table import KNOWN, full_benchmark
+from tests.stats.every_table import KNOWN, full_benchmark, full_table
 from tests.stats.small_tables import OF_PREFERENCES
 
 Data = tuple[Benchmark, pd.DataFrame]
@@ -24,8 +24,13 @@ def full() -> Data:
     return full_benchmark()
 
 
+COMMON = {"cluster": "case_id"}
+
+
 def made(data: Data, table: str, **options: object) -> pd.DataFrame:
-    return analyze(*data, table, **{"resamples": 40, "cluster": "case_id", **KNOWN, **options})
+    if data is full_benchmark() and "adjudications" not in options:
+        return full_table(table, **{**COMMON, **options})
+    return analyze(*data, table, **{"resamples": 40, **COMMON, **KNOWN, **options})
 
 
 def ends_of(table: str) -> list[str]:
@@ -67,10 +72,10 @@ def test_naming_the_responses_the_other_way_round_changes_nothing(full: Data, ta
         p_a=1 - verdicts["p_a"], criteria='{"a": [0], "b": [1]}',
     )  # fmt: skip
     renamed = replace(bench, cases=bench.cases.rename(columns=SIDES)[[*bench.cases]], annotations=annotations)
-    reviews = KNOWN["adjudications"]
+    turned = KNOWN["adjudications"].assign(choice=KNOWN["adjudications"]["choice"].map(FLIP))
     one, two = (
-        _without_sides(made(data, table, adjudications=said), table)
-        for data, said in ((full, reviews), ((renamed, other), reviews.assign(choice=reviews["choice"].map(FLIP))))
+        _without_sides(made(data, table, **said), table)
+        for data, said in ((full, {}), ((renamed, other), {"adjudications": turned}))
     )
     pd.testing.assert_frame_equal(one, two, atol=1e-5)
 

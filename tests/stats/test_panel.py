@@ -4,26 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.panel import NULL, as_panel, panels
+from mrb_lib.stats.panel import as_panel, panels
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import CHOICES, ORDERS
 from tests.stats.small_tables import cases_of, random_verdicts, verdicts_of
-
-
-def test_every_row_has_its_place() -> None:
-    verdicts = random_verdicts(np.random.default_rng(0), 30, judges=3, repeats=2)
-    panel = as_panel(verdicts, cases_of(30)["case_id"])
-    assert panel.shape == (3, 1, 30)
-    assert int(panel.present.sum()) == len(verdicts)
-    for row in verdicts.itertuples():
-        code = panel.choice[
-            panel.judges.index(row.judge),
-            0,
-            int(row.case_id[1:]),
-            ORDERS.index(row.order),
-            panel.repeats.index(row.repeat),
-        ]
-        assert code == (NULL if pd.isna(row.choice) else CHOICES.index(row.choice))
 
 
 def test_frames_of_one_judge_each_give_the_same_as_one_frame_of_all_in_any_order() -> None:
@@ -40,16 +23,14 @@ def test_costs_are_kept_by_dimension_order_and_repeat() -> None:
     said = {("j", "AB", 0): "AB", ("j", "BA", 0): "AB", ("j", "AB", 4): "A-"}
     verdicts = pd.concat([verdicts_of(said), verdicts_of({("j", "AB"): "BB"}, "accuracy")], ignore_index=True)
     verdicts["prompt_tokens"] = np.arange(len(verdicts), dtype=float)
-    panel = as_panel(verdicts, cases_of(2)["case_id"])
-    keys = ["dimension", "order", "repeat"]
+    cases, keys = cases_of(2)["case_id"], ["dimension", "order", "repeat"]
+    panel = as_panel(verdicts, cases)
     expected = verdicts.groupby(keys)["prompt_tokens"].agg(["size", "mean"])
-    found = panel.costs.set_index(keys)
-    assert found["n_verdicts"].to_dict() == expected["size"].to_dict()
-    assert found["prompt_tokens"].to_dict() == expected["mean"].to_dict()
-    one = as_panel(panel, cases_of(2)["case_id"], ["overall", "creativity"])
-    assert set(one.costs["dimension"]) == {"overall"} and len(one.costs) == 3
-    plain = as_panel(verdicts.drop(columns="prompt_tokens"), cases_of(2)["case_id"], ["accuracy"])
-    assert len(plain.costs) == 0
+    found = panel.costs.set_index(keys)[["n_verdicts", "prompt_tokens"]]
+    assert found.to_dict("index") == expected.set_axis(found.columns, axis=1).to_dict("index")
+    one = as_panel(panel, cases, ["overall", "creativity"])
+    assert one.costs["dimension"].tolist() == ["overall"] * 3
+    assert as_panel(verdicts.drop(columns="prompt_tokens"), cases, ["accuracy"]).costs.empty
 
 
 def test_what_cannot_be_laid_out_is_refused() -> None:

@@ -1,4 +1,3 @@
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -7,18 +6,11 @@ from hypothesis import strategies as st
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
-from tests.stats.small_tables import gold_of, verdicts_of
-
-
-def scores(ab: str, ba: str, gold: str, policy: str) -> list[float]:
-    """The score of each case of one judge; NaN where excluded, also where there is no verdict at all."""
-    frame = correctness(verdicts_of({("j", "AB"): ab, ("j", "BA"): ba}), gold_of(gold), policy)
-    found = frame.set_index("case_id")["score"]
-    return [float(found.get(f"c{i}", np.nan)) for i in range(len(gold))]
-
+from tests.stats.small_tables import gold_of, ids, verdicts_of
 
 NAN = float("nan")
 #        AB, BA, gold: official, balanced, strict, net, answered
+SCORED = ("official", "balanced", "strict", "net", "answered")
 WORKED = [
     ("A", "A", "A", 1, 1, 1, 1, 1),
     ("A", "B", "A", 1, 0.5, 0, 0, 0.5),
@@ -39,11 +31,12 @@ WORKED = [
 ]
 
 
-@pytest.mark.parametrize("position", range(5))
-def test_worked_cases(position: int) -> None:
-    policy = ("official", "balanced", "strict", "net", "answered")[position]
-    ab, ba, gold = ("".join(column) for column in zip(*(row[:3] for row in WORKED), strict=True))
-    assert scores(ab, ba, gold, policy) == pytest.approx([row[3 + position] for row in WORKED], nan_ok=True)
+@pytest.mark.parametrize(("place", "policy"), [*enumerate(SCORED, 3)])
+def test_worked_cases(place: int, policy: str) -> None:
+    ab, ba, gold = ("".join(row[side] for row in WORKED) for side in range(3))
+    frame = correctness(verdicts_of({("j", "AB"): ab, ("j", "BA"): ba}), gold_of(gold), policy)
+    found = frame.set_index("case_id")["score"].reindex(ids(len(WORKED)))
+    assert found.tolist() == pytest.approx([row[place] for row in WORKED], nan_ok=True)
 
 
 def plain_score(rows: list[tuple[str, int, str]], gold: str, policy: str) -> float:
@@ -79,41 +72,25 @@ letters = st.sampled_from("ABT?-")
 @settings(max_examples=80, deadline=None)
 def test_every_policy_equals_its_definition(table: list[tuple[str, ...]], policy: str) -> None:
     keys = [("j", "AB", 0), ("j", "BA", 0), ("j", "AB", 1), ("j", "BA", 1)]
-    columns = ["".join(column) for column in zip(*table, strict=True)]
-    verdicts = verdicts_of(dict(zip(keys, columns[:4], strict=True)))
-    found = correctness(verdicts, gold_of(columns[4]), policy).set_index("case_id")["score"]
-    for i, row in enumerate(table):
-        rows = [(key[1], key[2], choice) for key, choice in zip(keys, row[:4], strict=True) if choice != "-"]
-        assert (f"c{i}" in found.index) == bool(rows)
-        if rows:
-            assert found[f"c{i}"] == pytest.approx(plain_score(rows, row[4], policy), nan_ok=True)
+    *shown, gold = ("".join(column) for column in zip(*table, strict=True))
+    found = correctness(verdicts_of(dict(zip(keys, shown, strict=True))), gold_of(gold), policy)
+    scores = found.set_index("case_id")["score"].to_dict()
+    for case, row in zip(ids(len(table)), table, strict=True):
+        given_rows = [(key[1], key[2], choice) for key, choice in zip(keys, row[:4], strict=True) if choice != "-"]
+        assert (case in scores) == bool(given_rows)
+        if given_rows:
+            assert scores[case] == pytest.approx(plain_score(given_rows, row[4], policy), nan_ok=True)
 
 
-def test_scores_are_missing_where_a_policy_excludes_a_case_and_answers_are_counted() -> None:
-    verdicts = verdicts_of({("j", "AB"): "AAA??", ("j", "BA"): "A-A??"})
-    frame = correctness(verdicts, gold_of("AA?AB"), "strict")
-    assert frame["score"].isna().tolist() == [False, True, True, False, False]
-    answered = correctness(verdicts, gold_of("AA?AB"), "answered")
-    assert answered["score"].isna().tolist() == [False, False, True, True, True]
-    assert answered["answered"].tolist() == pytest.approx([1, 1, NAN, 0, 0], nan_ok=True)
-
-
-def test_rows_are_one_a_judge_case_and_dimension() -> None:
-    verdicts = pd.concat(
-        [
-            verdicts_of({("j2", "AB"): "AB", ("j1", "AB"): "-A"}, "overall"),
-            verdicts_of({("j1", "BA"): "AB"}, "accuracy"),
-        ]
-    )
-    frame = correctness(verdicts, gold_of("AB"))
-    assert list(zip(frame["judge"], frame["dimension"], frame["case_id"], strict=True)) == [
-        ("j1", "accuracy", "c0"),
-        ("j1", "accuracy", "c1"),
-        ("j1", "overall", "c1"),
-        ("j2", "overall", "c0"),
-        ("j2", "overall", "c1"),
-    ]
-    assert frame["score"].isna().tolist() == [True, True, False, False, False]
+def test_rows_are_one_a_judge_case_and_dimension_with_the_share_of_answers() -> None:
+    others = verdicts_of({("j2", "AB"): "AB", ("j1", "AB"): "-?"})
+    frame = correctness(pd.concat([others, verdicts_of({("j1", "BA"): "AB"}, "accuracy")]), gold_of("AB"), "answered")
+    assert frame[["judge", "dimension", "case_id"]].to_numpy().tolist() == [
+        ["j1", "accuracy", "c0"], ["j1", "accuracy", "c1"], ["j1", "overall", "c1"],
+        ["j2", "overall", "c0"], ["j2", "overall", "c1"],
+    ]  # fmt: skip
+    assert frame["score"].isna().tolist() == [True, True, True, False, False]
+    assert frame["answered"].tolist() == pytest.approx([NAN, NAN, 0, 1, 1], nan_ok=True)
 
 
 def test_bad_input_is_refused() -> None:

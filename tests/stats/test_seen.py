@@ -1,7 +1,6 @@
 """No table scores what a judge says of a case that it was trained on: as if it had not said it, but counted."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,105 +56,90 @@ def test_what_was_seen_is_as_if_it_were_not_there(bench: Data, panels: tuple[obj
     kept = verdicts[~((verdicts["judge"] == "j1") & verdicts["case_id"].isin(SEEN))].reset_index(drop=True)
     by = {"by": "organ"} if "by" in TABLES[table].parameters else {}
     without = made(benchmark, kept, table, **by)
-    ways: list[tuple[object, pd.DataFrame | None]] = [(verdicts, training(SEEN)), (hidden, None)]
+    ways: list[tuple[object, pd.DataFrame | None]] = [(verdicts, training(SEEN))]
     if table == "accuracy" or "training" in TABLES[table].parameters:
         marked = mark_seen(verdicts, training(SEEN))
-        ways += [(marked, None), (whole_panels, training(SEEN)), (hidden, training(SEEN))]
+        ways += [(marked, None), (whole_panels, training(SEEN)), (hidden, training(SEEN)), (hidden, None)]
     for given, told in ways:
         rows = made(benchmark, given, table, training=told, **by)
         same = [name for name in rows.columns if name not in COUNTED]
         pd.testing.assert_frame_equal(rows[same], without[same])
         # `models` counts them in rows of part "knowledge", which need marks: tests/stats/tables/test_knowledge.py.
         if "n_seen" in rows and "judge" in rows and table != "models":
-            whole = rows[(rows["judge"] == "j1") & rows["subfield"].isna() & rows["n_seen"].notna()]
-            assert set(whole["n_seen"]) == {len(SEEN)}
-            assert rows.loc[rows["judge"] != "j1", "n_seen"].fillna(0).eq(0).all()
+            is_j1 = rows["judge"] == "j1"
+            assert set(rows.loc[is_j1 & rows["subfield"].isna(), "n_seen"].dropna()) == {len(SEEN)}
+            assert rows.loc[~is_j1, "n_seen"].fillna(0).eq(0).all()
 
 
-@pytest.mark.parametrize("table", READ_VERDICTS)
-def test_where_a_judge_has_seen_every_case_its_quantities_are_null_with_the_reason(bench: Data, table: str) -> None:
-    benchmark, verdicts = bench
-    rows = made(benchmark, verdicts, table, training=training([f"c{i}" for i in range(N)]))
-    values = {
-        "accuracy": "accuracy", "consistency": "consistency", "calibration": "ece", "transfer": "accuracy",
-        "selective": "coverage", "bias": "estimate",
-    }  # fmt: skip
-    if table in values:
-        own = rows[rows["judge"] == "j1"]
-        assert len(own)
-        assert own[values[table]].isna().all()
-        assert own["reason"].str.contains(ALL_SEEN.format("j1")).all()
-    if table in ("significance", "gains"):
-        names = rows[["judge_1", "judge_2"] if table == "significance" else ["base", "tuned"]]
-        own = rows[names.eq("j1").any(axis=1)]
-        assert len(own)
-        assert own["p_value"].isna().all()
-        assert own["reason"].str.contains(ALL_SEEN.format("j1")).all()
+@pytest.mark.parametrize(
+    ("table", "value", "names"),
+    [
+        ("accuracy", "accuracy", ["judge"]), ("consistency", "consistency", ["judge"]), ("bias", "estimate", ["judge"]),
+        ("calibration", "ece", ["judge"]), ("transfer", "accuracy", ["judge"]), ("selective", "coverage", ["judge"]),
+        ("significance", "p_value", ["judge_1", "judge_2"]), ("gains", "p_value", ["base", "tuned"]),
+    ],
+)  # fmt: skip
+def test_where_a_judge_has_seen_every_case_its_quantities_are_null_with_the_reason(
+    bench: Data, table: str, value: str, names: list[str]
+) -> None:
+    rows = made(*bench, table, training=training([f"c{i}" for i in range(N)]))
+    own = rows[rows[names].eq("j1").any(axis=1)]
+    assert len(own)
+    assert own[value].isna().all()
+    assert own["reason"].str.contains(ALL_SEEN.format("j1")).all()
 
 
 def test_a_pair_counts_what_it_would_be_scored_on_but_for_training(bench: Data) -> None:
-    benchmark, verdicts = bench
-    both = pd.concat([training(SEEN), training([*SEEN[:2], "c1"], judge="j2")])
-    before = made(benchmark, verdicts, "significance", by="organ")
-    after = made(benchmark, verdicts, "significance", by="organ", training=both)
+    seen = {"j1": SEEN, "j2": [*SEEN[:2], "c1"]}
+    both = pd.concat([training(cases, judge) for judge, cases in seen.items()])
 
-    def by_pair(rows: pd.DataFrame) -> pd.DataFrame:
+    def by_pair(**options: Any) -> pd.DataFrame:
+        rows = made(*bench, "significance", by="organ", **options)
         kept = rows[rows["part"] == "pair"].fillna({"subfield": ""})
         names = [" ".join(sorted(pair)) for pair in zip(kept["judge_1"], kept["judge_2"], strict=True)]
         return kept.assign(names=names).set_index(["names", "subfield"]).sort_index()
 
-    before, after = by_pair(before), by_pair(after)
-    assert after["n_seen"].tolist() == (before["n"] - after["n"]).tolist()
-    whole = after["n_seen"].xs("", level="subfield")
-    labelled = benchmark.cases["case_id"].isin(labels(benchmark).dropna(subset="choice")["case_id"])
-    hidden = benchmark.cases["case_id"].isin(SEEN)
-    assert whole["j1 j3"] == (labelled & hidden).sum()
-    assert whole["j2 j3"] == (labelled & benchmark.cases["case_id"].isin([*SEEN[:2], "c1"])).sum()
+    before, after = by_pair(), by_pair(training=both)
     assert before["n_seen"].eq(0).all()
+    assert after["n_seen"].tolist() == (before["n"] - after["n"]).tolist()
+    labelled = labels(bench[0]).dropna(subset="choice")["case_id"]
+    for judge, cases in seen.items():
+        assert after.loc[(f"{judge} j3", ""), "n_seen"] == labelled.isin(cases).sum()
 
 
-def test_what_a_judge_said_of_a_seen_case_is_shown_and_is_neither_right_nor_wrong(
-    bench: Data,
-) -> None:
+def test_what_a_judge_said_of_a_seen_case_is_shown_and_is_neither_right_nor_wrong(bench: Data) -> None:
     benchmark, verdicts = bench
-    plain = verdicts[verdicts["probe"] == NO_PROBE]
-    gold = benchmark.annotations.groupby("case_id").first().reset_index().assign(dimension="overall")
-    panel = as_panel(mark_seen(plain, training(SEEN)), benchmark.cases["case_id"])
+    plain, ids = verdicts[verdicts["probe"] == NO_PROBE], benchmark.cases["case_id"]
     kinds, before = (
-        failure_kinds(each, gold[["case_id", "dimension", "choice"]], benchmark.cases)
-        for each in (panel, as_panel(plain, benchmark.cases["case_id"]))
+        failure_kinds(as_panel(each, ids), labels(benchmark), benchmark.cases)
+        for each in (mark_seen(plain, training(SEEN)), plain)
     )
-    is_seen = benchmark.cases["case_id"].isin(SEEN).to_numpy()
+    is_seen = ids.isin(SEEN).to_numpy()
     assert {OUTCOMES[code] for code in kinds.grid("outcome")[0, 0, is_seen]} == {"trained on"}
     assert (kinds.grid("outcome")[0, 0, ~is_seen] == before.grid("outcome")[0, 0, ~is_seen]).all()
+    assert (kinds.grid("outcome")[1:] == before.grid("outcome")[1:]).all()
     assert (kinds.grid("said") == before.grid("said")).all()
     assert not kinds.grid("wrong")[0, 0, is_seen].any()
-    assert (kinds.grid("outcome")[1:] == before.grid("outcome")[1:]).all()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_a_part_of_a_panel_keeps_what_was_laid_aside_in_it(bench: Data) -> None:
+    benchmark, verdicts = bench
+    whole, told = read_panels(benchmark, [verdicts])[NO_PROBE], (training(SEEN), benchmark.cases["case_id"])
+    hidden = whole.without_seen(*told)
+    assert hidden.saw().sum() == len(SEEN)
+    assert hidden.without_seen(*told) is hidden
+    changes: tuple[Callable, ...] = (
         lambda panel: panel.of_judges(["j1", "j3"]),
         lambda panel: panel.of_cases(np.arange(N) % 2 == 0),
         lambda panel: panel.of_dimensions(["overall", "nobody"]),
-    ],
-)
-def test_a_part_of_a_panel_keeps_what_was_laid_aside_in_it(bench: Data, change: Callable) -> None:
-    benchmark, verdicts = bench
-    whole = read_panels(benchmark, [verdicts])[NO_PROBE]
-    hidden = whole.without_seen(training(SEEN), benchmark.cases["case_id"])
-    assert hidden.saw().sum() == len(SEEN)
-    np.testing.assert_array_equal(change(hidden).with_seen().choice, change(whole).choice)
-    again = hidden.without_seen(training(SEEN), benchmark.cases["case_id"])
-    assert again is hidden
+    )
+    for change in changes:
+        np.testing.assert_array_equal(change(hidden).with_seen().choice, change(whole).choice)
 
 
 def test_a_filter_on_outcomes_knows_no_right_or_wrong_of_seen_cases(bench: Data) -> None:
     benchmark, verdicts = bench
     where = "outcome['j1'] == 'trained on'"
-    rows = analyze(benchmark, verdicts, "composition", where=where, training=training(SEEN))
-    assert rows["n_cases"].sum() == len(SEEN)
-    unseen = replace(benchmark, cases=benchmark.cases)
-    panels = read_panels(unseen, [verdicts], training(SEEN))
-    assert analyze(unseen, panels, "composition", where=where)["n_cases"].sum() == len(SEEN)
+    for given, told in ((verdicts, training(SEEN)), (read_panels(benchmark, [verdicts], training(SEEN)), None)):
+        rows = analyze(benchmark, given, "composition", where=where, training=told)
+        assert rows["n_cases"].sum() == len(SEEN)
