@@ -10,8 +10,6 @@ from mrb_lib.judges.roster import machine as machine_module
 from mrb_lib.judges.roster.machine import Gpu, HubState, Machine
 from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, roster
 
-from .conftest import parsed
-
 MINE = '[[judge]]\nname = "mine"\nengine = "packed"\npath = "weights"\nparameters = 0.5\nfamily = "Home"\n'
 
 
@@ -65,7 +63,7 @@ def test_doctor_as_json_holds_the_same_and_every_judge(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "the secret")
     result = mrb("doctor", "--json", "--roster", mine)
-    found = parsed(result)
+    found = result.json
     assert found["gpus"] == [{"name": "chip", "total_gb": 40.0, "free_gb": 39.0, "peak": None}]
     assert found["extras"] == {"judges": [], "scaleout": ["ray"]}
     assert found["keys"]["OPENAI_API_KEY"] is True

@@ -152,24 +152,6 @@ def test_what_a_run_may_cost_is_said_first_and_the_budget_stops_it(
         assert "the budget of" in lines[-1]
 
 
-def test_a_local_folder_is_judged_with_its_digest_on_record(mrb: Callable, bench: Path, tmp_path: Path) -> None:
-    from mrb_lib.judges.local.tiny import write_tiny
-    from mrb_lib.judges.roster.source import digest
-    from mrb_lib.verdicts.manifest import read_manifest
-
-    write_tiny(tmp_path / "tiny", "llava")
-    command = ["judge", bench, tmp_path / "r", "--judge", f"path:{tmp_path / 'tiny'}", "--device", "cpu"]
-    assert mrb(*command).ok
-    [folder] = (tmp_path / "r").iterdir()
-    manifest = read_manifest(folder)
-    assert (manifest.judge, manifest.spec["revision"]) == ("tiny", digest(tmp_path / "tiny"))
-    assert "tiny: 0 verdicts made" in mrb(*command).out, "the same folder goes on with its run"
-    (tmp_path / "tiny" / "tokenizer_extra.json").write_text("{}")
-    changed = mrb(*command)
-    assert "revision" in changed.err and folder.name in changed.err
-    assert len(list((tmp_path / "r").iterdir())) == 2
-
-
 @pytest.mark.parametrize(("statuses", "code"), [(["error", "error"], 1), (["error", "ok"], 0), (["unparsed"] * 2, 0)])
 def test_a_run_in_which_nothing_could_be_judged_has_failed(
     mrb: Callable, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statuses: list[str], code: int

@@ -49,10 +49,6 @@ def _rows(out: str) -> dict[str, str]:
     return {line.split()[0]: line for line in lines[head + 1 :]}
 
 
-def _dimensions(benchmark: Benchmark) -> int:
-    return len(benchmark.meta.dimensions)
-
-
 def _answers(received: Received) -> Response:
     letters = ", ".join(f'"{name}": "A"' for name in re.findall(r'"(\w+)"', received.text.rpartition("{")[2]))
     return message("{" + letters + "}")
@@ -74,7 +70,7 @@ def test_of_six_judges_two_fail_and_four_complete_and_again_nothing_is_judged_tw
         again = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
         assert len(server.received) == n_asked > 0
     assert (result.code, again.code) == (1, 1)
-    rows, n = _rows(result.out), _dimensions(load(bench))
+    rows, n = _rows(result.out), len(load(bench).meta.dimensions)
     assert list(rows) == ["longer", "qwen2.5-vl-7b", "first", "tiny-llama", "endpoint:silent", "endpoint:m"]
     assert rows["longer"].split()[1:4] == [str(4 * n * 2), str(4 * n * 2), "ok"]
     assert rows["first"].split()[1:6] == [str(18 * n * 2), str(18 * n * 2), "ok", "1.000", "0.000"]
@@ -135,7 +131,7 @@ def test_the_table_is_printed_at_ctrl_c(mrb: Mrb, bench: Path, tmp_path: Path, m
     result = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
     signal.signal(signal.SIGINT, before)
     assert result.code == 1
-    rows, n = _rows(result.out), _dimensions(load(bench))
+    rows, n = _rows(result.out), len(load(bench).meta.dimensions)
     assert rows["first"].split()[1:5] == [str(6 * n * 2), "interrupted;", str(6 * n * 2), "ok"]
     assert rows["random"].split() == ["random", "not", "started"]
     assert "longer" in rows and "run the same command again to go on" in result.err
@@ -149,7 +145,7 @@ def test_options_hold_where_the_plan_says_nothing_and_named_judges_come_after_it
     result = mrb(
         "judge", bench, tmp_path / "runs", "--plan", plan, "--judge", "longer", "--limit", 2, "--orders", "AB"
     ).ok
-    n = _dimensions(load(bench))
+    n = len(load(bench).meta.dimensions)
     assert {name: row.split()[1] for name, row in _rows(result.ok.out).items()} == {
         "first": str(2 * n), "random": str(n), "longer": str(2 * n)
     }  # fmt: skip

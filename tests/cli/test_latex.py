@@ -1,7 +1,5 @@
 """Every table that `mrb analyze --latex` prints compiles, whatever judges, dimensions and organs are called."""
 
-import re
-import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +11,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.report.tabular import latex_text
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.verdicts.store import load_verdicts, save_imported
-from tests.report.test_tabular import cells_per_row, columns_of
+from tests.report.test_tabular import cells_per_row, columns_of, compiled
 from tests.stats.small_tables import OF_PREFERENCES
 
 from .conftest import write_small_demo
@@ -63,19 +61,6 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_small_demo(plain, 36)
     benchmark = load(plain)
     return renamed(benchmark, load_verdicts(plain / "runs", benchmark.cases), tmp_path_factory.mktemp("embedded") / "d")
-
-
-def compiled(tables: dict[str, str], folder: Path) -> str:
-    """The first error of pdflatex; empty where all compile."""
-    needed = {name for table in tables.values() for name in re.findall(r"\\usepackage\S+", table.partition("\n")[0])}
-    packages = "\n".join(sorted(needed))
-    body = "\n\\clearpage\n".join(tables.values())
-    text = f"\\documentclass{{article}}\n{packages}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
-    (folder / "all.tex").write_text(text, encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "all.tex"]
-    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=300)
-    printed = done.stdout.decode("utf-8", "replace")
-    return "" if done.returncode == 0 else printed[printed.find("\n!") :][:500]
 
 
 def test_every_table_compiles_with_hostile_names(embedded: Path, mrb: Callable, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The tables `probes` and `contamination` from files on disk; `mrb probes`, and judging with probes."""
 
-import json
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
@@ -11,20 +10,21 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.demo.build import write_demo
 from mrb_lib.probes import PROBES
-from mrb_lib.verdicts.manifest import Manifest, write_manifest
-from mrb_lib.verdicts.store import append_part
+from mrb_lib.verdicts.manifest import Manifest
+
+from .conftest import write_run
 
 ITEMS, SIZE = 40, 3
-RNG = np.random.default_rng(0)
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Forty items with three responses, half of them from after a cut-off; runs of a judge by two prompts."""
-    rows, labels = [], []
+    rows, labels, rng = [], [], np.random.default_rng(0)
     for item in range(ITEMS):
-        worth = RNG.permutation(SIZE)
+        worth = rng.permutation(SIZE)
         for a, b in combinations(range(SIZE), 2):
             date = ["2020-05", "2025", "2023-10", None][item % 4]
             rows.append((f"i{item}", f"q{item}", f"{item} r{a}", f"{item} r{b}", date))
@@ -35,24 +35,9 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("prompts") / "bench"
     save(Benchmark(BenchmarkMeta("prompted", "simulated", ("overall",)), cases, votes), folder)
     for run, prompt, right in (("one", "plain", 0.95), ("two", "reasoned", 0.6)):
-        write_run(folder / "runs" / run, Manifest(run, "gpt-4o", prompt_id=prompt, prompt_hash=prompt), votes, right)
-    write_run(folder / "runs" / "other", Manifest("other", "mine", prompt_id="plain"), votes, 1.0, scores=True)
+        write_run(folder / "runs", Manifest(run, "gpt-4o", prompt_id=prompt, prompt_hash=prompt), votes, right, seed=1)
+    write_run(folder / "runs", Manifest("other", "mine", prompt_id="plain"), votes, 1.0, scores=True)
     return folder
-
-
-def write_run(folder: Path, manifest: Manifest, votes: pd.DataFrame, right: float, *, scores: bool = False) -> None:
-    frames = []
-    for order in ("AB", "BA"):
-        gold = votes["choice"].to_numpy()
-        choice = np.where(RNG.random(len(gold)) < right, gold, np.where(gold == "A", "B", "A"))
-        frame = votes[["case_id", "dimension"]].assign(judge=manifest.judge, order=order, repeat=0, probe="none")
-        frame = frame.assign(choice=choice, status="ok", prompt_id=manifest.prompt_id)
-        if scores:  # what a response wins, so that scores choose as wins do
-            frame = frame.assign(score_a=np.where(choice == "A", 1.0, 0.0), score_b=np.where(choice == "B", 1.0, 0.0))
-        frames.append(frame)
-    folder.mkdir(parents=True)
-    append_part(folder, pd.concat(frames, ignore_index=True))
-    write_manifest(folder, manifest)
 
 
 def test_templates_are_told_from_the_manifests(mrb: Callable, bench: Path) -> None:
@@ -81,10 +66,8 @@ def test_a_roster_of_ones_own_states_a_cutoff(mrb: Callable, bench: Path, tmp_pa
     assert "cutoff" in mrb(*asked).refusal
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from mrb_lib.demo.build import write_demo
-
     folder = tmp_path_factory.mktemp("probes") / "bench"
     write_demo(folder, cases=26)
     return folder
@@ -93,7 +76,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_list_names_every_probe_and_what_should_follow(mrb: Callable) -> None:
     lines = mrb("probes").out.splitlines()
     assert len(lines) == len(PROBES)
-    listed = json.loads(mrb("probes", "--json").out)
+    listed = mrb("probes", "--json").json
     assert [one["name"] for one in listed] == list(PROBES)
     assert {one["expected"] for one in listed} == {"same", "worse", "flips"}
     assert {one["changes"] for one in listed} == {"image", "response", "question", "prompt"}

@@ -66,11 +66,7 @@ def test_failures_are_dealt_out_and_earlier_ones_stay(
         more = store.assignments(name, task=REVIEW)
     assert sorted(more.loc[more["annotator"] == "Dr C", "case_id"]) == sorted(dealt["case_id"])
     assert len(more) == 2 * len(dealt)
-    for query, message in (
-        ("kind=rude", "kind 'rude'"),
-        ("review=mine", "leave review out"),
-        ("text=xyzzy", "leaves no case"),
-    ):
+    for query, message in (("review=mine", "leave review out"), ("text=xyzzy", "leaves no case")):
         assert message in mrb("review", bench, "--assign", "Dr A", "--query", query).refusal
 
 
@@ -90,23 +86,17 @@ def test_a_query_without_anybody_to_deal_to_is_where_the_page_opens(
     ("query", "message"),
     [
         ("where=organ ==", "where 'organ ==': cannot be read"),
-        ("where=orgn == 'eye'", "where: 'orgn' is unknown"),
-        ("where=organ == 3", "organ holds text"),
         ("where=organ == 'eyee'", "leaves none of 18 cases"),
         ("organ=eyee", "Did you mean eye?"),
         ("judge=nobody", "judge 'nobody' is unknown"),
-        ("dimension=charm", "dimension 'charm' is unknown"),
-        ("kind=rude", "kind 'rude' is unknown"),
         ("case=none", "no case 'none'"),
     ],
 )
 def test_a_query_that_asks_for_what_is_not_here_is_refused_before_anything_is_served(
     mrb: Callable[..., Any], bench: Path, served: dict[str, Any], query: str, message: str
 ) -> None:
-    refused = mrb("review", bench, "--query", query)
-    assert (refused.code, refused.out, served) == (2, "", {})
-    [line] = [line for line in refused.err.splitlines() if line]
-    assert message in line
+    assert message in mrb("review", bench, "--query", query).refusal
+    assert served == {}
 
 
 @pytest.mark.parametrize("query", ["review=mine", "where=tag == 'artefact'", "where=reviewed_by['Dr A']"])
@@ -122,11 +112,3 @@ def test_a_password_is_not_printed(mrb: Callable[..., Any], bench: Path, served:
     assert "secret" not in done.out + done.err
     trouble = _answer(served)["store"]
     assert "host" in trouble and "secret" not in trouble
-
-
-def test_what_cannot_be_reviewed_is_said_in_one_message(mrb: Callable[..., Any], bench: Path, tmp_path: Path) -> None:
-    assert "nowhere" in mrb("review", tmp_path / "nowhere").refusal
-    remote = mrb("review", bench, "--host", "0.0.0.0", "--no-browser")  # noqa: S104  refused
-    assert "--allow-remote" in remote.refusal
-    assert not (tmp_path / "home").exists()  # before the index, which takes long where there is much
-    assert mrb("review", bench, "--port", 99999).code == 2

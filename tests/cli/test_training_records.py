@@ -16,10 +16,9 @@ from mrb_lib.review.explorer.data import explorer_data
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.stats.analyze import ALL_SEEN
 from mrb_lib.stats.where import OUTCOMES
-from mrb_lib.tables.schema import NO_PROBE
-from mrb_lib.verdicts.manifest import Manifest, write_manifest
-from mrb_lib.verdicts.store import append_part
 from tests.training_records import BASE_REVISION, manifest_of, record_of
+
+from .conftest import write_run
 
 N, TRAINED, STOPPED_BY = 60, 30, 6
 
@@ -32,45 +31,26 @@ class Trained(NamedTuple):
     cases: list[str]
 
 
-def small(names: str, prefix: str = "", kind: str = "clinical") -> Benchmark:
-    ids = [f"{prefix}c{i}" for i in range(N)]
-    cases = pd.DataFrame({"case_id": ids, "question": [f"q{i}" for i in range(N)]})
+def small() -> Benchmark:
+    ids = [f"c{i}" for i in range(N)]
+    cases = pd.DataFrame({"case_id": ids, "question": [f"q{i}" for i in range(N)], "images": [[] for _ in ids]})
     cases = cases.assign(response_a="one two three", response_b="four", organ=["eye", "lung"] * (N // 2))
-    cases = cases.assign(images=[[] for _ in ids])
-    rng = np.random.default_rng(0)
-    votes = pd.DataFrame(
-        {"case_id": ids, "annotator": "r", "dimension": "overall", "choice": rng.choice(list("AB"), N)}
-    )
-    return Benchmark(BenchmarkMeta(names, kind, ("overall",)), cases, votes)  # type: ignore[arg-type]  # a kind
-
-
-def write_run(runs: Path, manifest: Manifest, benchmark: Benchmark, accuracy: float) -> None:
-    rng = np.random.default_rng(len(manifest.judge))
-    gold = benchmark.annotations["choice"].to_numpy()
-    frames = []
-    for order in ("AB", "BA"):
-        right = rng.random(N) < accuracy
-        choice = np.where(right, gold, np.where(gold == "A", "B", "A"))
-        frame = pd.DataFrame({"judge": manifest.judge, "case_id": benchmark.cases["case_id"], "choice": choice})
-        p_a = np.where(choice == "A", 0.8, 0.2)
-        frames.append(frame.assign(dimension="overall", order=order, repeat=0, probe=NO_PROBE, status="ok", p_a=p_a))
-    folder = runs / manifest.run_id
-    folder.mkdir(parents=True)
-    append_part(folder, pd.concat(frames, ignore_index=True))
-    write_manifest(folder, manifest)
+    choice = np.random.default_rng(0).choice(list("AB"), N)
+    votes = pd.DataFrame({"case_id": ids, "annotator": "r", "dimension": "overall", "choice": choice})
+    return Benchmark(BenchmarkMeta("here", "clinical", ("overall",)), cases, votes)
 
 
 def write_all(folder: Path, benchmark: Benchmark, record: Mapping[str, object]) -> tuple[Path, Path]:
     save(benchmark, folder)
     runs = folder / "runs"
-    write_run(runs, manifest_of("base", revision=BASE_REVISION), benchmark, 0.6)
-    write_run(runs, manifest_of("tuned", record, revision="sha256:tuned"), benchmark, 0.8)
+    write_run(runs, manifest_of("base", revision=BASE_REVISION), benchmark.annotations, 0.6)
+    write_run(runs, manifest_of("tuned", record, revision="sha256:tuned"), benchmark.annotations, 0.8)
     return folder, runs
 
 
 @pytest.fixture
 def trained(tmp_path: Path) -> Trained:
-    benchmark = small("here")
+    benchmark = small()
     cases = benchmark.cases["case_id"].tolist()
     record = record_of(benchmark, cases[:TRAINED], validation=cases[TRAINED : TRAINED + STOPPED_BY])
     return Trained(*write_all(tmp_path / "bench", benchmark, record), cases[: TRAINED + STOPPED_BY])
@@ -95,7 +75,7 @@ def test_every_table_says_how_many_cases_it_leaves_out(mrb: Callable, trained: T
 def test_a_judge_that_was_trained_on_test_cases_is_an_error_and_so_is_a_record_that_was_changed(
     mrb: Callable, trained: Trained, tmp_path: Path
 ) -> None:
-    benchmark = small("here")
+    benchmark = small()
     divided = replace(benchmark, cases=benchmark.cases.assign(split=["train"] * 50 + ["test"] * 10))
     leaky = record_of(divided, divided.cases["case_id"].tolist()[40:52])
     changed = {**record_of(divided, trained.cases), "digests": ["0" * 32] * len(trained.cases)}
@@ -140,7 +120,7 @@ def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained:
 
 
 def test_a_judge_that_has_seen_everything_is_named_with_the_reason(mrb: Callable, tmp_path: Path) -> None:
-    benchmark = small("here")
+    benchmark = small()
     bench, _ = write_all(tmp_path / "all", benchmark, record_of(benchmark, benchmark.cases["case_id"]))
     rows = pd.DataFrame(mrb("analyze", bench, "--json", "--resamples", 40).rows).set_index("judge")
     assert np.isnan(rows["accuracy"]["tuned"])

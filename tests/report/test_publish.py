@@ -155,10 +155,7 @@ def test_a_table_cannot_act() -> None:
     frame = pd.DataFrame({"<b>": ["<script>alert(1)</script>", "x\0y"]})
     shown = publisher("").table(frame, table_text(frame), "t", title="<i>", caption="&")
     page = shown._repr_html_()
-    assert "<script" not in page
-    assert "<i>" not in page
-    assert "<b>" not in page
-    assert "\0" not in page
+    assert not [text for text in ("<script", "<i>", "<b>", "\0") if text in page]
     assert "&lt;script&gt;" in page
 
 
@@ -197,10 +194,6 @@ def test_of_a_judge_with_two_runs_only_that_without_images_is_blind() -> None:
     def run(judge: str, run_id: str, **spec: object) -> Manifest:
         return Manifest(judge=judge, run_id=run_id, spec=spec)
 
-    runs = [
-        run("a", "a-1"),
-        run("a", "a-2", without_images=True),
-        run("b", "b-1", without_images=True),
-        run("c", "c-1"),
-    ]
+    blind = {"without_images": True}
+    runs = [run("a", "a-1"), run("a", "a-2", **blind), run("b", "b-1", **blind), run("c", "c-1")]
     assert blind_judges(runs) == {"a@a-2", "b", "b@b-1"}

@@ -137,13 +137,22 @@ def test_latex_compiles(kind: str, tmp_path: Path) -> None:
     packages = re.findall(r"\\usepackage(?:\[\w+\])?\{[\w,]+\}", needs)
     assert needs == "% needs " + " and ".join(packages)
     assert r"\usepackage[T1]{fontenc}" in packages
-    text = "\n".join(["\\documentclass{article}", *packages, "\\begin{document}", latex, "\\end{document}", ""])
-    (tmp_path / "table.tex").write_text(text, encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "table.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert (tmp_path / "table.pdf").stat().st_size > 1000
+    assert compiled({kind: latex}, tmp_path) == ""
+    assert (tmp_path / "all.pdf").stat().st_size > 1000
     assert cells_per_row(latex) == {columns_of(latex)} == {len(frame.columns)}
+
+
+def compiled(tables: dict[str, str], folder: Path) -> str:
+    """The first error of pdflatex; empty where all compile."""
+    needed = {name for table in tables.values() for name in re.findall(r"\\usepackage\S+", table.partition("\n")[0])}
+    packages = "\n".join(sorted(needed))
+    body = "\n\\clearpage\n".join(tables.values())
+    text = f"\\documentclass{{article}}\n{packages}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
+    (folder / "all.tex").write_text(text, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "all.tex"]
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=300)
+    printed = done.stdout.decode("utf-8", "replace")
+    return "" if done.returncode == 0 else printed[printed.find("\n!") :][:500]
 
 
 def cells_per_row(latex: str) -> set[int]:
