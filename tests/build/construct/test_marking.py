@@ -14,14 +14,11 @@ from mrb_lib.build.construct.answers.marking import (
     MarkOptions,
     asks_judge,
     chosen_option,
-    is_same_number,
-    is_same_text,
     mark,
     mark_one,
     marks_of,
     overlap_f1,
     read_mark,
-    rule_of,
     to_mark,
     why_unmarked,
     with_judged,
@@ -55,32 +52,29 @@ def test_a_reference_is_an_options_text_or_its_letter() -> None:
     assert why_unmarked(None, CHOICES) == why_unmarked(" ", None) == why_unmarked(np.nan, None) == NO_REFERENCE
 
 
-def test_numbers_are_compared_with_their_units_within_the_tolerance() -> None:
-    same = [("3.5 cm", "35 mm"), ("35", "35 mm"), ("about 3.5cm in segment 6", "3.5 cm"), ("two", "2"),
-            ("1,200", "1200"), ("5%", "5 percent"), ("3.6 cm", "3.5 cm"), ("-2", "-2")]  # fmt: skip
-    other = [("2 or 3", "2"), ("L4", "4"), ("3.7 cm", "3.5 cm"), ("no number", "3"), ("35 ml", "35 mm"), ("2", "-2")]
-    assert [pair for pair in same if not is_same_number(*pair, 0.05)] == []
-    assert [pair for pair in other if is_same_number(*pair, 0.05)] == []
+LONG = "a long sentence that says, in many words, what it is"
+RIGHT = {
+    "number": [("3.5 cm", "35 mm"), ("35", "35 mm"), ("about 3.5cm in segment 6", "3.5 cm"), ("two", "2"), ("-2", "-2"),
+               ("1,200", "1200"), ("5%", "5 percent"), ("3.6 cm", "3.5 cm")],
+    "exact": [("The liver.", "liver"), ("X-ray", "x ray"), ("Yes, there is.", "yes"), ("No", "no."), ("L4", "L4"),
+              (LONG, LONG)],
+    "set": [("spleen; liver", "liver, spleen")],
+}  # fmt: skip
+WRONG = {
+    "number": [("2 or 3", "2"), ("L4", "4"), ("3.7 cm", "3.5 cm"), ("no number", "3"), ("35 ml", "35 mm"), ("2", "-2")],
+    "exact": [("liver and spleen", "liver"), ("yesterday", "yes"), ("", "liver")],
+    "set": [("liver", "liver, spleen, kidney")],
+}
 
 
-def test_texts_are_compared_without_case_articles_and_punctuation() -> None:
-    same = [("The liver.", "liver"), ("X-ray", "x ray"), ("Yes, there is.", "yes"), ("No", "no.")]
-    other = [("liver and spleen", "liver"), ("yesterday", "yes"), ("1.5", "15"), ("", "liver")]
-    assert [pair for pair in same if not is_same_text(*pair)] == []
-    assert [pair for pair in other if is_same_text(*pair)] == []
-
-
-def test_sets_are_compared_by_f1() -> None:
+def test_an_answer_is_marked_by_the_rule_that_its_reference_suggests() -> None:
+    """Numbers with their units within the tolerance, texts without case, articles and punctuation, sets by F1."""
+    for is_right, pairs_of in ((True, RIGHT), (False, WRONG)):
+        for rule, pairs in pairs_of.items():
+            found = {pair: mark_one(*pair, None, MarkOptions(tolerance=0.05)) for pair in pairs}
+            assert found == dict.fromkeys(pairs, (is_right, rule))
     assert overlap_f1("liver and the spleen", "spleen, liver, kidney") == pytest.approx(2 * 2 / 5)
-    assert overlap_f1("", "") == 0
-    assert mark_one("spleen; liver", "liver, spleen", None, MarkOptions()) == (True, "set")
-
-
-def test_the_reference_suggests_the_rule() -> None:
-    rules = {"liver": "exact", "yes": "exact", "3 cm": "number", "2": "number", "L4": "exact", "liver, spleen": "set",
-             "a long sentence that says, in many words, what it is": "exact"}  # fmt: skip
-    assert {reference: rule_of(reference, None) for reference in rules} == rules
-    assert rule_of("2", ["1", "2"]) == "letter"
+    assert mark_one("2", "2", ["1", "2"], MarkOptions()) == (True, "letter")
 
 
 def test_marks_are_null_only_where_there_is_nothing_to_mark() -> None:

@@ -126,11 +126,8 @@ def test_a_plan_says_how_each_model_is_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "list of tables"),
-        ("[common]\ntemprature = 1\n[[model]]\nname = 'x'\n", "'temprature': is unknown"),
         ("[[model]]\nprompt = 'open-answer'\n", "model 1, key name"),
         ("[[model]]\nname = 'x'\ntemprature = 1\n", "'temprature': is unknown"),
-        ("[[model]]\nname = 'x'\ntemperature = 'hot'\n", "temperature 'hot': must be a number"),
         ("[[model", "cannot be read"),
     ],
 )

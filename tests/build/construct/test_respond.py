@@ -60,12 +60,7 @@ def test_every_response_is_kept_with_its_flag(work: Work, script: Script) -> Non
                      ("r3", "i3"): "near-identical", ("r2", "i4"): "truncated",
                      ("r3", "i5"): "near-identical"}  # fmt: skip
     alike = responses[responses["alike"].notna()]
-    assert set(zip(alike["item_id"], alike["model"], strict=True)) == {
-        ("i3", "r2"),
-        ("i3", "r3"),
-        ("i5", "r1"),
-        ("i5", "r3"),
-    }
+    assert {*(alike["item_id"] + alike["model"])} == {"i3r2", "i3r3", "i5r1", "i5r3"}
     assert responses.set_index(["model", "item_id"])["answer"][("r1", "i0")] == REFUSAL
     counts = result.models.set_index("model")
     assert counts["usable"].to_dict() == {"r1": 3, "r2": 6, "r3": 6} and (counts["n"] == 6).all()

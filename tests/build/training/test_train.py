@@ -416,14 +416,13 @@ class TestBadInput:
         assert not (tmp_path / "tuned").exists()
         _train(bench, tmp_path / "tuned", base, method="sft", n_cases=2)
 
-    def test_no_split(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-        without = replace(bench, cases=bench.cases.drop(columns="split"))
-        with pytest.raises(InputError, match="run `mrb split"):
-            _train(without, tmp_path / "tuned", tiny("llama"))
-
-    def test_no_training_case(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="no case is for training"):
-            _train(replace(bench, cases=bench.cases.assign(split="test")), tmp_path / "tuned", tiny("llama"))
+    def test_no_split_or_no_training_case(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        for cases, message in (
+            (bench.cases.drop(columns="split"), "run `mrb split"),
+            (bench.cases.assign(split="test"), "no case is for training"),
+        ):
+            with pytest.raises(InputError, match=message):
+                _train(replace(bench, cases=cases), tmp_path / "tuned", tiny("llama"))
 
     def test_an_adapter_that_is_damaged_or_on_other_weights_than_it_was_trained_on(
         self, bench: Benchmark, tiny: Tiny, tmp_path: Path
