@@ -56,6 +56,8 @@ class Result:
         return self.err
 
 
+Mrb = Callable[..., Result]
+"""Runs the command: of its words to what it printed."""
 _COMMAND, _CASE = cache(typer.main.get_command), cache(build.simulate_case)
 
 
@@ -75,7 +77,7 @@ def _runs_of_several_parts() -> Iterator[None]:
 
 
 @pytest.fixture
-def mrb(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+def mrb(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Mrb:
     """Runs the command in this process."""
 
     def run(*arguments: object) -> Result:

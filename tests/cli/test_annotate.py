@@ -1,6 +1,5 @@
 """`mrb annotate`: cases dealt out, answers exported, agreement shown; the page itself is tried in tests/browser."""
 
-from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -15,9 +14,7 @@ from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
 from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.tables.files import REVIEWS
 
-from .conftest import Result
-
-Command = Callable[..., Result]
+from .conftest import Mrb
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +51,7 @@ def _answer_all(bench: Path, who: str, choices: str) -> None:
                 store.add(AnnotatorAnswer(meta.name, case, who, dimension, choice, "AB"))
 
 
-def test_cases_are_dealt_out_once_and_then_more(mrb: Command, bench: Path) -> None:
+def test_cases_are_dealt_out_once_and_then_more(mrb: Mrb, bench: Path) -> None:
     deal = ("annotate", bench, "--assign-only", "--annotators")
     assert "overlap of 3" in mrb(*deal, "a", "--overlap", 3).refusal
     done = mrb(*deal, "Dr A, Dr B", "--cases", 8)
@@ -69,7 +66,7 @@ def test_cases_are_dealt_out_once_and_then_more(mrb: Command, bench: Path) -> No
     assert "4 cases have fewer than 3 annotators" in told
 
 
-def test_everybody_begins_with_the_same_cases_whenever_they_come(mrb: Command, bench: Path) -> None:
+def test_everybody_begins_with_the_same_cases_whenever_they_come(mrb: Mrb, bench: Path) -> None:
     deal = ("annotate", bench, "--assign-only", "--shared", 3, "--annotators")
     assert mrb(*deal, "Dr A,Dr B", "--overlap", 1).code == 0
     assert mrb(*deal, "Dr C", "--overlap", 1).code == 0
@@ -81,7 +78,7 @@ def test_everybody_begins_with_the_same_cases_whenever_they_come(mrb: Command, b
     assert sorted(later["case_id"]) == sorted(set(load(bench).cases["case_id"]) - firsts[0]), "the others once each"
 
 
-def test_answers_come_out_as_annotations_and_in_full(mrb: Command, bench: Path, tmp_path: Path) -> None:
+def test_answers_come_out_as_annotations_and_in_full(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
     mrb("annotate", bench, "--annotators", "Dr A,Dr B", "--cases", 4, "--assign-only")
     _answer_all(bench, "Dr A", "ABBA")
     out, log = tmp_path / "annotations.csv", tmp_path / "log.csv"
@@ -107,7 +104,7 @@ def test_answers_come_out_as_annotations_and_in_full(mrb: Command, bench: Path, 
     assert mrb("annotate", bench, "--export", tmp_path / "log.txt").code == 2
 
 
-def test_agreement_is_shown_as_far_as_it_is_defined(mrb: Command, bench: Path) -> None:
+def test_agreement_is_shown_as_far_as_it_is_defined(mrb: Mrb, bench: Path) -> None:
     mrb("annotate", bench, "--annotators", "Dr A,Dr B", "--cases", 6, "--assign-only")
     _answer_all(bench, "Dr A", "ABABAB")
     first = mrb("annotate", bench, "--agreement").ok.out
@@ -117,7 +114,7 @@ def test_agreement_is_shown_as_far_as_it_is_defined(mrb: Command, bench: Path) -
     assert "0.83 (" in second and "Dr B" in second
 
 
-def test_the_page_is_served(mrb: Command, bench: Path, served: dict[str, Any]) -> None:
+def test_the_page_is_served(mrb: Mrb, bench: Path, served: dict[str, Any]) -> None:
     assert "nothing is assigned yet" in mrb("annotate", bench).refusal
     mrb("annotate", bench, "--annotators", "Dr A", "--assign-only")
     assert served == {}
@@ -130,7 +127,7 @@ def test_the_page_is_served(mrb: Command, bench: Path, served: dict[str, Any]) -
 
 
 @pytest.mark.usefixtures("annotated")
-def test_until_says_whether_more_would_help(mrb: Command, bench: Path) -> None:
+def test_until_says_whether_more_would_help(mrb: Mrb, bench: Path) -> None:
     told = mrb("annotate", bench, "--until", "alpha>=0.6").ok.out
     assert "SIMULATED data" in told
     assert "accuracy: stop: more annotators change nothing" in told or "accuracy: not yet" in told
@@ -143,7 +140,7 @@ def test_until_says_whether_more_would_help(mrb: Command, bench: Path) -> None:
 
 
 @pytest.mark.usefixtures("annotated")
-def test_cases_without_a_majority_go_to_reviewers(mrb: Command, bench: Path) -> None:
+def test_cases_without_a_majority_go_to_reviewers(mrb: Mrb, bench: Path) -> None:
     done = mrb("annotate", bench, "--adjudicate", "Dr X,Dr Y").ok
     assert done.out == "2 cases without a majority (overall 2)\n"
     assert "Dr X: 1 case to review\nDr Y: 1 case to review" in done.err
@@ -156,7 +153,7 @@ def test_cases_without_a_majority_go_to_reviewers(mrb: Command, bench: Path) -> 
 
 
 @pytest.mark.usefixtures("annotated")
-def test_what_qualifies_annotators_is_kept_apart(mrb: Command, bench: Path, tmp_path: Path) -> None:
+def test_what_qualifies_annotators_is_kept_apart(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
     people = tmp_path / "people.csv"
     people.write_text("annotator,qualification,years,consent\nDr A,radiologist,12,written 2026-01-02\n")
     done = mrb("annotate", bench, "--annotators", "Dr A,Dr B", "--assign-only", "--people", people)

@@ -4,7 +4,7 @@ import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from mrb_lib.verdicts.store import load_verdicts
 from tests.stats.small_tables import OF_PREFERENCES
 from tests.tables_once import make_tables_once
 
-from .conftest import write_small_demo
+from .conftest import Mrb, write_small_demo
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -49,7 +49,7 @@ def _a_table_is_made_once() -> Iterator[None]:
         yield
 
 
-def test_version_and_help(mrb: Callable) -> None:
+def test_version_and_help(mrb: Mrb) -> None:
     assert mrb("--version").out.startswith("mrb ")
     listed = mrb("--help").out
     for command in typer.main.get_command(app).list_commands(None):
@@ -59,7 +59,7 @@ def test_version_and_help(mrb: Callable) -> None:
     assert unknown.code == 2 and "No such command 'nosuch'" in unknown.err
 
 
-def test_tables_are_imported_judged_analysed_and_exported(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+def test_tables_are_imported_judged_analysed_and_exported(mrb: Mrb, tables: Path, tmp_path: Path) -> None:
     bench = tmp_path / "b"
     imported = mrb("import", "table", tables, bench)
     assert (imported.code, "3 cases, 9 annotations, 12 verdicts of 2 judges" in imported.out) == (0, True)
@@ -100,7 +100,7 @@ def trained(demo: Path) -> Path:
 
 
 @pytest.mark.parametrize("table", OF_PREFERENCES)
-def test_every_table_comes_as_text_json_and_csv_with_the_same_rows(mrb: Callable, demo: Path, table: str) -> None:
+def test_every_table_comes_as_text_json_and_csv_with_the_same_rows(mrb: Mrb, demo: Path, table: str) -> None:
     """As text it fits a hundred columns and says what it leaves out.
 
     Issue 12, point 15: lines had up to 943 characters, and `difficulty` 5,878 of them.
@@ -134,7 +134,7 @@ def test_every_table_comes_as_text_json_and_csv_with_the_same_rows(mrb: Callable
     assert {row["cluster"] for row in rows} == {shown["cluster"]} if clusters else shown["cluster"] is None
 
 
-def test_the_first_sentence_says_what_the_clusters_are_and_how_to_do_without(mrb: Callable, tmp_path: Path) -> None:
+def test_the_first_sentence_says_what_the_clusters_are_and_how_to_do_without(mrb: Mrb, tmp_path: Path) -> None:
     """Twelve questions over 36 cases; none where the user says so."""
     cases = [{"case_id": f"c{i}", "question": f"q{i % 12}", "response_a": "a", "response_b": "b"} for i in range(36)]
     votes = pd.DataFrame([(f"c{i}", who, "overall", "AB"[i % 3 == 0]) for i in range(36) for who in "xy"])
@@ -150,14 +150,14 @@ def test_the_first_sentence_says_what_the_clusters_are_and_how_to_do_without(mrb
     assert json.loads(mrb(*apart, "--json").out)["cluster"] == "case_id"
 
 
-def test_a_table_may_be_by_two_columns(mrb: Callable, demo: Path) -> None:
+def test_a_table_may_be_by_two_columns(mrb: Mrb, demo: Path) -> None:
     """That its rows are those by each column is in tests/stats/test_by_columns.py."""
     by = ("analyze", demo, "--table", "composition", "--by", "organ", "--by")
     assert {row["by"] for row in mrb(*by, "department", "--json").rows} == {None, "organ", "department"}
     assert "by 'organ': the column is named twice" in mrb(*by, "organ").refusal
 
 
-def test_a_filter_is_said_wherever_its_table_is_shown(mrb: Callable, demo: Path) -> None:
+def test_a_filter_is_said_wherever_its_table_is_shown(mrb: Mrb, demo: Path) -> None:
     cases = pd.read_parquet(demo / "cases.parquet")
     long = cases[["response_a", "response_b"]].map(len).max(axis=1) > 600
     where = "length > 600"
@@ -179,7 +179,7 @@ def test_a_filter_is_said_wherever_its_table_is_shown(mrb: Callable, demo: Path)
     assert mrb("analyze", demo, "--where", "organ == 'nowhere'").code == 2
 
 
-def test_an_option_that_a_table_does_not_read_is_pointed_out(mrb: Callable, demo: Path) -> None:
+def test_an_option_that_a_table_does_not_read_is_pointed_out(mrb: Mrb, demo: Path) -> None:
     def warned(*options: str) -> list[str]:
         result = mrb("analyze", demo, *options).ok
         return result.err.splitlines()
@@ -196,7 +196,7 @@ def test_an_option_that_a_table_does_not_read_is_pointed_out(mrb: Callable, demo
     assert "'nosuch'" in wrong.refusal, "a wrong value is wrong for every table"
 
 
-def test_the_demo_says_simulated_wherever_it_is_shown(mrb: Callable, tmp_path: Path) -> None:
+def test_the_demo_says_simulated_wherever_it_is_shown(mrb: Mrb, tmp_path: Path) -> None:
     made = mrb("demo", tmp_path / "d", "--cases", "30").ok
     assert "SIMULATED" in made.out
     judged = mrb("judge", tmp_path / "d", tmp_path / "r", "--judge", "longer", "--judge", "random")
@@ -213,7 +213,7 @@ def test_the_demo_says_simulated_wherever_it_is_shown(mrb: Callable, tmp_path: P
     assert len(load(tmp_path / "d").cases) == 5
 
 
-def test_check_lists_findings_and_exits_with_2_on_errors(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+def test_check_lists_findings_and_exits_with_2_on_errors(mrb: Mrb, tables: Path, tmp_path: Path) -> None:
     assert mrb("import", "table", tables, tmp_path / "b").code == 0
     (tmp_path / "b" / "images" / "1.png").write_bytes(b"no image")
     result = mrb("check", tmp_path / "b", "--json")
@@ -222,7 +222,7 @@ def test_check_lists_findings_and_exits_with_2_on_errors(mrb: Callable, tables: 
     assert (error["row"], error["column"], error["case_id"]) == (1, "images", "1")
 
 
-def test_verdicts_on_cases_that_were_edited_since_are_pointed_out(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+def test_verdicts_on_cases_that_were_edited_since_are_pointed_out(mrb: Mrb, tables: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     assert mrb("import", "table", tables, tmp_path / "b").code == 0
     assert mrb("judge", tmp_path / "b", runs, "--judge", "first").code == 0
@@ -241,7 +241,7 @@ def test_the_console_script_is_installed_and_shows_no_traceback() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_the_help_lists_every_table_with_its_question_and_options(mrb: Callable) -> None:
+def test_the_help_lists_every_table_with_its_question_and_options(mrb: Mrb) -> None:
     shown = " ".join(mrb("analyze", "--help").out.split())
     for name, spec in TABLES.items():
         assert f"{name} {spec.question}" in shown
@@ -251,7 +251,7 @@ def test_the_help_lists_every_table_with_its_question_and_options(mrb: Callable)
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_explain_says_what_each_column_means_without_reading_a_benchmark(mrb: Callable, table: str) -> None:
+def test_explain_says_what_each_column_means_without_reading_a_benchmark(mrb: Mrb, table: str) -> None:
     """Issue 12, point 15: a line a column with its meaning, its unit and, of a method, its source."""
     shown = mrb("analyze", "--explain", table).ok
     spec = TABLES[table]
@@ -266,7 +266,7 @@ def test_explain_says_what_each_column_means_without_reading_a_benchmark(mrb: Ca
 
 
 def test_explain_takes_the_table_after_a_folder_and_before_a_folder_of_its_name(
-    mrb: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mrb: Mrb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bias").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -275,7 +275,7 @@ def test_explain_takes_the_table_after_a_folder_and_before_a_folder_of_its_name(
     assert mrb("analyze", tmp_path, tmp_path, "--explain").out.startswith("accuracy: ")
 
 
-def test_an_option_of_one_table_takes_a_number_or_is_a_switch(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+def test_an_option_of_one_table_takes_a_number_or_is_a_switch(mrb: Mrb, tables: Path, tmp_path: Path) -> None:
     mrb("import", "table", tables, tmp_path / "b")
     wide, narrow = (
         json.loads(mrb("analyze", tmp_path / "b", "--table", "significance", f"--margin={m}", "--json").out)

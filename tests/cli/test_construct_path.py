@@ -25,7 +25,7 @@ from tests.judges.endpoint.chat_server import ChatServer, message
 from ..benchmarks.images.test_copies import ALTERATIONS, STORED, film
 from ..build.construct.answerers import scripted
 from ..build.construct.sources import NAME, dicom, stored
-from .conftest import Result
+from .conftest import Mrb, Result
 
 pytestmark = pytest.mark.slow
 
@@ -145,7 +145,7 @@ def check_planted(work: Work, table: pd.DataFrame) -> None:
 
 
 def test_from_films_with_planted_trouble_to_a_released_benchmark(
-    mrb: Callable[..., Result], tiny: Callable[[str], Path], tmp_path: Path
+    mrb: Mrb, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """Models that a test scripts, one of local weights, and one behind a server answer; each step is killed once."""
     source, work, bench = tmp_path / "films", tmp_path / "work", tmp_path / "bench"

@@ -1,6 +1,6 @@
 """`mrb construct` in a shell: every step and its status, one line for bad input, and nothing lost."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,7 @@ from mrb_lib.review.records.store import open_store
 from ..build.construct.answerers import Script, scripted, started
 from ..build.construct.paired import N, make_work
 from ..build.construct.sources import drawing, stored, write_source
-from .conftest import Result
-
-Mrb = Callable[..., Result]
+from .conftest import Mrb
 
 ITEMS = pd.DataFrame({"item_id": [f"i{i}" for i in range(8)], "images": [[] for _ in range(8)],
                       "question": "Which organ?", "reference": "liver", "choices": None})  # fmt: skip

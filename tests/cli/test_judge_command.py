@@ -14,12 +14,14 @@ from mrb_lib.verdicts.manifest import Manifest, write_manifest
 from mrb_lib.verdicts.store import append_part
 from tests.judges.endpoint.chat_server import ChatServer, message
 
+from .conftest import Mrb
+
 Asked = list[tuple[list[PlannedJudge], Sequence[Path]]]
 ROSTER = '[[judge]]\nname = "writer"\nengine = "generative"\nmodel = "a/b"\n'
 
 
 @pytest.fixture
-def bench(mrb: Callable, tables: Path, tmp_path: Path) -> Path:
+def bench(mrb: Mrb, tables: Path, tmp_path: Path) -> Path:
     assert mrb("import", "table", tables, tmp_path / "bench").code == 0
     return tmp_path / "bench"
 
@@ -49,17 +51,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[PlannedJudge], Seq
     return calls
 
 
-def test_without_options_the_settings_are_the_defaults(
-    mrb: Callable, bench: Path, tmp_path: Path, asked: Asked
-) -> None:
+def test_without_options_the_settings_are_the_defaults(mrb: Mrb, bench: Path, tmp_path: Path, asked: Asked) -> None:
     result = mrb("judge", bench, tmp_path / "r", "--judge", "first")
     assert (result.code, result.err) == (0, "")
     assert asked == [([PlannedJudge("first")], ())]
 
 
-def test_every_option_reaches_the_judges(
-    mrb: Callable, bench: Path, roster: Path, tmp_path: Path, asked: Asked
-) -> None:
+def test_every_option_reaches_the_judges(mrb: Mrb, bench: Path, roster: Path, tmp_path: Path, asked: Asked) -> None:
     assert mrb(
         "judge", bench, tmp_path / "r", "--judge", "writer", "first", "--orders", "BA", "--repeats", 2, "--limit", 1,
         "--retry", "unparsed, error", "--roster", roster, "--prompt", "rubric", "--seed", 3, "--temperature", 0.2,
@@ -84,7 +82,7 @@ def test_every_option_reaches_the_judges(
 
 
 def test_repeats_of_a_judge_that_writes_are_sampled_and_that_is_said(
-    mrb: Callable, bench: Path, tiny: Callable[[str], Path], tmp_path: Path
+    mrb: Mrb, bench: Path, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:
     options = ["--repeats", 3, "--limit", 1, "--max-new-tokens", 2, "--without-images"]
     written = mrb("judge", bench, tmp_path / "r", "--judge", f"path:{tiny('llama')}+generative", *options)
@@ -114,7 +112,7 @@ def _run(folder: Path) -> Path:
 
 
 def test_the_end_of_a_run_says_what_it_holds_what_it_cost_and_what_to_know(
-    mrb: Callable, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mrb: Mrb, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = _run(tmp_path / "writer-1")
     done = RunSummary("writer", folder, 2, 1, 4, 1.5, ("prompt differs from run x",), 1, ("a notice",))
@@ -135,7 +133,7 @@ def test_the_end_of_a_run_says_what_it_holds_what_it_cost_and_what_to_know(
 
 @pytest.mark.parametrize(("budget", "sent"), [(0.0015, 3), (9.0, 6)])
 def test_what_a_run_may_cost_is_said_first_and_the_budget_stops_it(
-    mrb: Callable, bench: Path, tmp_path: Path, budget: float, sent: int
+    mrb: Mrb, bench: Path, tmp_path: Path, budget: float, sent: int
 ) -> None:
     """A request costs .00012 USD here, and with the longest reply more than .001."""
     with ChatServer(lambda _: message('{"overall": "A"}')) as server:
@@ -154,7 +152,7 @@ def test_what_a_run_may_cost_is_said_first_and_the_budget_stops_it(
 
 @pytest.mark.parametrize(("statuses", "code"), [(["error", "error"], 1), (["error", "ok"], 0), (["unparsed"] * 2, 0)])
 def test_a_run_in_which_nothing_could_be_judged_has_failed(
-    mrb: Callable, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statuses: list[str], code: int
+    mrb: Mrb, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statuses: list[str], code: int
 ) -> None:
     folder = tmp_path / "r" / "first"
     folder.mkdir(parents=True)

@@ -18,9 +18,7 @@ from mrb_lib.runs import preflight
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, message
 
-from .conftest import Result
-
-Mrb = Callable[..., Result]
+from .conftest import Mrb
 
 
 @pytest.fixture

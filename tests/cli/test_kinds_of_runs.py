@@ -17,8 +17,11 @@ from tests.report.conftest import PUBLISH, Lab, run_in_this_process
 from tests.runs.scripted import comparable
 from tests.several_parts import JUDGES, KINDS, write_kinds
 
+from .conftest import Mrb
+
 OPENS_THE_RUNS = """
 import mrb_lib
+
 counts = mrb_lib.open(benchmark).verdicts["judge"].value_counts()
 publish_table("judges", "judge,n\\n" + "".join(f"{judge},{n}\\n" for judge, n in counts.items()))
 """
@@ -39,7 +42,7 @@ def in_one_go(written: Path, tmp_path_factory: pytest.TempPathFactory) -> pd.Dat
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_verdicts_review_and_report_are_those_of_one_part(
-    kind: str, mrb: Callable[..., Any], written: Path, in_one_go: pd.DataFrame, served: dict[str, Any], tmp_path: Path,
+    kind: str, mrb: Mrb, written: Path, in_one_go: pd.DataFrame, served: dict[str, Any], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     bench, runs = written / "bench", written / kind

@@ -1,5 +1,5 @@
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -7,6 +7,8 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.cli.serving import ServerOptions
 from mrb_lib.report.lab import own_notebooks
+
+from .conftest import Mrb
 
 Served = tuple[Path, ServerOptions, Mapping[str, str]]
 
@@ -32,7 +34,7 @@ def code_of(notebook: Path) -> str:
 
 
 def test_it_opens_the_first_notebook_in_a_folder_named_after_the_benchmark(
-    mrb: Callable, bench: Path, served: list[Served]
+    mrb: Mrb, bench: Path, served: list[Served]
 ) -> None:
     said = mrb("lab", "bench", "--no-browser", "--port", "9321").ok.err
     [(where, options, environment)] = served
@@ -47,7 +49,7 @@ def test_it_opens_the_first_notebook_in_a_folder_named_after_the_benchmark(
 
 
 def test_the_store_goes_by_the_environment_and_into_no_notebook(
-    mrb: Callable, bench: Path, served: list[Served], tmp_path: Path
+    mrb: Mrb, bench: Path, served: list[Served], tmp_path: Path
 ) -> None:
     for store in ("postgresql://me:secret@host/reviews", "beside.sqlite"):
         assert mrb("lab", "bench", "--folder", "mine", "--store", store).ok
@@ -58,6 +60,6 @@ def test_the_store_goes_by_the_environment_and_into_no_notebook(
     assert not any("secret" in path.read_text() for path in (tmp_path / "mine").iterdir())
 
 
-def test_without_a_server_it_says_where_the_notebook_is(mrb: Callable, bench: Path, served: list[Served]) -> None:
+def test_without_a_server_it_says_where_the_notebook_is(mrb: Mrb, bench: Path, served: list[Served]) -> None:
     said = mrb("lab", bench, "--folder", "mine", "--prepare").ok
     assert served == [] and Path(said.out.strip()).is_file()

@@ -1,6 +1,6 @@
 """Every table that `mrb analyze --latex` prints compiles, whatever judges, dimensions and organs are called."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from mrb_lib.verdicts.store import load_verdicts, save_imported
 from tests.report.test_tabular import cells_per_row, columns_of, compiled
 from tests.stats.small_tables import OF_PREFERENCES
 
-from .conftest import write_small_demo
+from .conftest import Mrb, write_small_demo
 
 NAMES = [
     "under_score & 100% #1",
@@ -63,7 +63,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return renamed(benchmark, load_verdicts(plain / "runs", benchmark.cases), tmp_path_factory.mktemp("embedded") / "d")
 
 
-def test_every_table_compiles_with_hostile_names(embedded: Path, mrb: Callable, tmp_path: Path) -> None:
+def test_every_table_compiles_with_hostile_names(embedded: Path, mrb: Mrb, tmp_path: Path) -> None:
     tables: dict[str, str] = {}
     for table in OF_PREFERENCES:
         by = ("--by", "organ") if "by" in TABLES[table].parameters else ()

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import get_args
@@ -17,9 +16,7 @@ from mrb_lib.report.lab import own_notebooks
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 
-from .conftest import Result
-
-Mrb = Callable[..., Result]
+from .conftest import Mrb
 
 
 def _options(name: str) -> list[typer.core.TyperOption]:

@@ -1,7 +1,6 @@
 """From judges' replies to marks on their reasons and the table of them, through the commands."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,16 +9,16 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import open_store
-from tests.cli.conftest import Result
 from tests.judges.endpoint.chat_server import ChatServer, Received, message
 
-Run = Callable[..., Result]
+from .conftest import Mrb
+
 HIDDEN = "hidden-model"
 WHY = {"exactly?": "The lesion lies <b>left</b>.", "q3": "It says more about the vessels."}
 
 
 @pytest.fixture
-def reasons(tables: Path, mrb: Run, tmp_path: Path) -> Path:
+def reasons(tables: Path, mrb: Mrb, tmp_path: Path) -> Path:
     """The reasons that a server gave, exported; it is asked about three cases, and gives none about the second."""
     bench, runs, out = tmp_path / "bench", tmp_path / "given", tmp_path / "why"
     assert mrb("import", "table", tables, bench).code == 0
@@ -37,7 +36,7 @@ def reasons(tables: Path, mrb: Run, tmp_path: Path) -> Path:
 
 
 def test_reasons_are_exported_marked_by_people_and_a_second_judge_and_analysed(
-    reasons: Path, mrb: Run, tmp_path: Path
+    reasons: Path, mrb: Mrb, tmp_path: Path
 ) -> None:
     benchmark = load(reasons)
     assert mrb("check", reasons).code == 0

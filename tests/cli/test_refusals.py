@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from mrb_lib.cli.app import app
 
 from ..build.construct.sources import write_source
-from .conftest import RATED_CASES, RATINGS_TOML, Result, write_ratings, write_tables
+from .conftest import RATED_CASES, RATINGS_TOML, Mrb, write_ratings, write_tables
 
 JUDGE, FIRST = "judge {bench} runs", "judge {bench} runs --judge first"
 RATED, PROBED = "judge {rated} runs --judge", "judge {demo} runs --judge first --probe"
@@ -144,7 +144,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("command", REFUSED)
 def test_a_wrong_wish_is_one_line_and_nothing_is_written(
-    mrb: Callable[..., Result], places: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    mrb: Mrb, places: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     before = {path: path.stat().st_mtime_ns for path in places["bench"].parent.rglob("*")}
@@ -211,7 +211,7 @@ BAD_RATINGS = {
 
 
 @pytest.mark.parametrize("name", [*BAD, *BAD_RATINGS])
-def test_import_refuses(mrb: Callable, tables: Path, ratings: Path, tmp_path: Path, name: str) -> None:
+def test_import_refuses(mrb: Mrb, tables: Path, ratings: Path, tmp_path: Path, name: str) -> None:
     spoil, parts = (BAD | BAD_RATINGS)[name]
     source = ratings if name in BAD_RATINGS else tables
     spoil(source)
@@ -229,7 +229,7 @@ def test_import_refuses(mrb: Callable, tables: Path, ratings: Path, tmp_path: Pa
     ],
 )
 def test_an_interruption_and_a_full_disk_end_with_one_message(
-    mrb: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: BaseException, said: str
+    mrb: Mrb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: BaseException, said: str
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise raised
@@ -242,7 +242,7 @@ def test_an_interruption_and_a_full_disk_end_with_one_message(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_finding_quotes_the_data_without_letting_it_steer_the_terminal(mrb: Callable, tmp_path: Path) -> None:
+def test_a_finding_quotes_the_data_without_letting_it_steer_the_terminal(mrb: Mrb, tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
     names = ["\x1b[2Jerror\nerror: 7\r", "\u202ereversed", "\x9b31m", "\u60a3\U0001f9e0"]
     rows = [{"case_id": name, "question": "", "response_a": "same", "response_b": "same"} for name in names]

@@ -1,6 +1,5 @@
 """`mrb review`: what it prepares before it serves; `mrb adjudications`: from a store to a file and back."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,8 @@ from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.files import REVIEWS
 from mrb_lib.verdicts.store import load_verdicts
 
+from .conftest import Mrb
+
 
 def _answer(served: dict[str, Any], what: str = "initial_state", **question: object) -> dict[str, Any]:
     answer = served["app"].answer(what, question)
@@ -25,7 +26,7 @@ def _answer(served: dict[str, Any], what: str = "initial_state", **question: obj
     return answer
 
 
-def test_the_app_opens_on_what_was_prepared(mrb: Callable[..., Any], bench: Path, served: dict[str, Any]) -> None:
+def test_the_app_opens_on_what_was_prepared(mrb: Mrb, bench: Path, served: dict[str, Any]) -> None:
     done = mrb("review", bench, "--no-browser", "--port", 8123).ok
     assert done.out == ""
     assert str(bench / "reviews.sqlite") in done.err
@@ -36,7 +37,7 @@ def test_the_app_opens_on_what_was_prepared(mrb: Callable[..., Any], bench: Path
 
 
 def test_the_judges_of_the_runs_are_there_and_the_index_is_made_once(
-    mrb: Callable[..., Any], bench: Path, served: dict[str, Any]
+    mrb: Mrb, bench: Path, served: dict[str, Any]
 ) -> None:
     assert mrb("judge", bench, bench / "runs", "--judge", "longer", "--judge", "shorter").code == 0
     assert mrb("review", bench, "--store", bench / "other.sqlite").code == 0
@@ -49,9 +50,7 @@ def test_the_judges_of_the_runs_are_there_and_the_index_is_made_once(
     assert {path: path.stat().st_mtime_ns for path in (bench.parent / "home" / "review").rglob("*.npy")} == made != {}
 
 
-def test_failures_are_dealt_out_and_earlier_ones_stay(
-    mrb: Callable[..., Any], bench: Path, served: dict[str, Any]
-) -> None:
+def test_failures_are_dealt_out_and_earlier_ones_stay(mrb: Mrb, bench: Path, served: dict[str, Any]) -> None:
     assert mrb("judge", bench, bench / "runs", "--judge", "longer").code == 0
     wrong = "judge=longer&dimension=overall&kind=wrong"
     done = mrb("review", bench, "--assign", "Dr A, Dr B", "--query", wrong, "--open").ok
@@ -76,7 +75,7 @@ def test_failures_are_dealt_out_and_earlier_ones_stay(
 
 
 def test_a_query_without_anybody_to_deal_to_is_where_the_page_opens(
-    mrb: Callable[..., Any], bench: Path, served: dict[str, Any]
+    mrb: Mrb, bench: Path, served: dict[str, Any]
 ) -> None:
     assert mrb("judge", bench, bench / "runs", "--judge", "longer").code == 0
     query = "judge=longer&dimension=overall&outcome=wrong&where=organ%20is%20not%20None"
@@ -98,7 +97,7 @@ def test_a_query_without_anybody_to_deal_to_is_where_the_page_opens(
     ],
 )
 def test_a_query_that_asks_for_what_is_not_here_is_refused_before_anything_is_served(
-    mrb: Callable[..., Any], bench: Path, served: dict[str, Any], query: str, message: str
+    mrb: Mrb, bench: Path, served: dict[str, Any], query: str, message: str
 ) -> None:
     assert message in mrb("review", bench, "--query", query).refusal
     assert served == {}
@@ -106,13 +105,13 @@ def test_a_query_that_asks_for_what_is_not_here_is_refused_before_anything_is_se
 
 @pytest.mark.parametrize("query", ["review=mine", "where=tag == 'artefact'", "where=reviewed_by['Dr A']"])
 def test_a_query_that_reviewers_may_fill_yet_is_served(
-    mrb: Callable[..., Any], bench: Path, served: dict[str, Any], query: str
+    mrb: Mrb, bench: Path, served: dict[str, Any], query: str
 ) -> None:
     assert mrb("review", bench, "--query", query).code == 0
     assert served["fragment"] != ""
 
 
-def test_a_password_is_not_printed(mrb: Callable[..., Any], bench: Path, served: dict[str, Any]) -> None:
+def test_a_password_is_not_printed(mrb: Mrb, bench: Path, served: dict[str, Any]) -> None:
     done = mrb("review", bench, "--store", "postgresql://me:secret@host/name").ok
     assert "secret" not in done.out + done.err
     trouble = _answer(served)["store"]
@@ -139,7 +138,7 @@ def reviewed(bench: Path) -> Benchmark:
 
 
 def test_out_of_one_store_and_into_another(
-    mrb: Callable[..., Any], bench: Path, reviewed: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mrb: Mrb, bench: Path, reviewed: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, other = tmp_path / "said.csv", tmp_path / "other.sqlite"
     run = partial(mrb, "adjudications")
@@ -154,7 +153,7 @@ def test_out_of_one_store_and_into_another(
         assert store.tags(reviewed.meta.name)["tag"].tolist() == ["old film"]
 
 
-def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Callable, bench: Path) -> None:
+def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Mrb, bench: Path) -> None:
     benchmark = load(bench)
     assert mrb("judge", bench, bench / "runs", "--judge", "first").code == 0
     missing = mrb("analyze", bench, "--gold", "adjudicated")
@@ -178,7 +177,7 @@ def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Callable, ben
 
 
 def test_the_tables_of_reviews_read_the_store_and_say_where_there_is_none(
-    reviewed: Benchmark, mrb: Callable, bench: Path, tmp_path: Path
+    reviewed: Benchmark, mrb: Mrb, bench: Path, tmp_path: Path
 ) -> None:
     write_simulated_runs(bench, bench / "runs", seed=0)
     told = mrb("analyze", bench, "--table", "adjudication", "--resamples", "40", "--json")
@@ -209,7 +208,7 @@ def tagged(bench: Path) -> None:
 
 
 @pytest.mark.usefixtures("tagged")
-def test_tables_are_of_the_tagged_cases(mrb: Callable[..., Any], bench: Path) -> None:
+def test_tables_are_of_the_tagged_cases(mrb: Mrb, bench: Path) -> None:
     done = mrb("analyze", bench, "--table", "composition", "--where", "tag == 'artefact'", "--json").ok
     counts = [row["n_cases"] for row in done.rows if row.get("n_cases") is not None]
     assert sum(counts) == 3
@@ -226,7 +225,7 @@ def test_tables_are_of_the_tagged_cases(mrb: Callable[..., Any], bench: Path) ->
 
 
 @pytest.mark.usefixtures("tagged", "served")
-def test_tagged_cases_are_dealt_out(mrb: Callable[..., Any], bench: Path) -> None:
+def test_tagged_cases_are_dealt_out(mrb: Mrb, bench: Path) -> None:
     assert mrb("review", bench, "--no-browser", "--assign", "Dr B", "--query", "where=tag == 'artefact'").ok
     made = load(bench)
     with open_store(bench / "reviews.sqlite", create=False) as store:

@@ -1,6 +1,6 @@
 """Tables that read what runs record: groups of judges, prompts, probes, cut-offs, and what judges were trained on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -22,13 +22,13 @@ from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.verdicts.manifest import Manifest
 from tests.training_records import BASE_REVISION, manifest_of, record_of
 
-from .conftest import write_run
+from .conftest import Mrb, write_run
 
 JUDGES = ("Qwen2-VL-7B", "Qwen2-VL-7B-sft", "InternVL2_5-8B", "MBZUAI/MedMO-8B", "HuatuoGPT", "gpt-4o", "somebody")
 
 
 @pytest.fixture
-def published(mrb: Callable, tmp_path: Path) -> Path:
+def published(mrb: Mrb, tmp_path: Path) -> Path:
     """A benchmark with the verdicts of judges that are named as in published result files."""
     generator, n = np.random.default_rng(0), 40
     source, bench = tmp_path / "tables", tmp_path / "bench"
@@ -55,9 +55,7 @@ def published(mrb: Callable, tmp_path: Path) -> Path:
     return bench
 
 
-def test_contrasts_are_of_the_groups_that_names_tell_and_the_matches_are_printed(
-    mrb: Callable, published: Path
-) -> None:
+def test_contrasts_are_of_the_groups_that_names_tell_and_the_matches_are_printed(mrb: Mrb, published: Path) -> None:
     result = mrb("analyze", published, "--table", "groups", "--json", "--by", "organ")
     contrasts = {(r["group_1"], r["group_2"]) for r in result.rows if r["part"] == "contrast"}
     assert contrasts == {("open", "proprietary"), ("open", "medical"), ("proprietary", "medical")}
@@ -66,7 +64,7 @@ def test_contrasts_are_of_the_groups_that_names_tell_and_the_matches_are_printed
     assert "InternVL2_5-8B as internvl3-8b" in result.err
 
 
-def test_a_file_goes_before_names(mrb: Callable, published: Path, tmp_path: Path) -> None:
+def test_a_file_goes_before_names(mrb: Mrb, published: Path, tmp_path: Path) -> None:
     file = tmp_path / "groups.csv"
     file.write_text("judge,group\nsomebody,ours\nHuatuoGPT,ours\n", encoding="utf-8")
     rows = mrb("analyze", published, "--table", "groups", "--json", "--groups", file).rows
@@ -74,7 +72,7 @@ def test_a_file_goes_before_names(mrb: Callable, published: Path, tmp_path: Path
     assert {r["n_judges_2"] for r in rows if r["group_2"] == "medical"} == {1}
 
 
-def test_gains_are_of_the_pairs_that_are_known_or_named(mrb: Callable, published: Path) -> None:
+def test_gains_are_of_the_pairs_that_are_known_or_named(mrb: Mrb, published: Path) -> None:
     rows = mrb("analyze", published, "--table", "gains", "--json").rows
     assert [(row["base"], row["tuned"], row["n_seen"]) for row in rows] == [("Qwen2-VL-7B", "Qwen2-VL-7B-sft", None)]
     assert "no record of the training" in str(rows[0]["reason"])
@@ -117,7 +115,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_templates_are_told_from_the_manifests(mrb: Callable, bench: Path) -> None:
+def test_templates_are_told_from_the_manifests(mrb: Mrb, bench: Path) -> None:
     [pair] = mrb("analyze", bench, "--table", "probes", "--json").rows
     assert (pair["judge"], pair["judge_1"], pair["judge_2"]) == ("gpt-4o", "gpt-4o@one", "gpt-4o@two")
     assert (pair["prompt_1"], pair["prompt_2"]) == ("plain", "reasoned")
@@ -130,7 +128,7 @@ def test_templates_are_told_from_the_manifests(mrb: Callable, bench: Path) -> No
     assert text.err == ""
 
 
-def test_a_roster_of_ones_own_states_a_cutoff(mrb: Callable, bench: Path, tmp_path: Path) -> None:
+def test_a_roster_of_ones_own_states_a_cutoff(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('[[judge]]\nname = "mine"\nengine = "endpoint"\nmodel = "mine-1"\ncutoff = "2021-01"\n')
     asked = ("analyze", bench, "--table", "contamination", "--json", "--roster", own)
@@ -150,7 +148,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_list_names_every_probe_and_what_should_follow(mrb: Callable) -> None:
+def test_the_list_names_every_probe_and_what_should_follow(mrb: Mrb) -> None:
     lines = mrb("probes").out.splitlines()
     assert len(lines) == len(PROBES)
     listed = mrb("probes", "--json").json
@@ -159,7 +157,7 @@ def test_the_list_names_every_probe_and_what_should_follow(mrb: Callable) -> Non
     assert {one["changes"] for one in listed} == {"image", "response", "question", "prompt"}
 
 
-def test_judging_and_the_table_of_probes(mrb: Callable, demo: Path, tmp_path: Path) -> None:
+def test_judging_and_the_table_of_probes(mrb: Mrb, demo: Path, tmp_path: Path) -> None:
     probes = "response/lengthened,image/mirrored"
     judged = mrb("judge", demo, tmp_path / "runs", "--judge", "longer", "--probe", probes).ok
     assert "probe image/mirrored: does not apply to" in judged.err
@@ -177,7 +175,7 @@ def _german(folder: Path, text: str = "Was zeigt das Bild\x1b[31m?") -> Path:
 
 
 def test_the_texts_of_a_file_are_judged_told_and_expected_to_change_nothing(
-    mrb: Callable, demo: Path, tmp_path: Path
+    mrb: Mrb, demo: Path, tmp_path: Path
 ) -> None:
     path, runs = _german(tmp_path), tmp_path / "runs"
     (tmp_path / "answers.jsonl").write_text('{"case_id": "sim-000002", "response_a": "Nein."}', encoding="utf-8")
@@ -239,7 +237,7 @@ NOTE = "note: tuned: 36 of 60 cases are left out: 30 were trained on, and 6 more
 
 
 @pytest.mark.parametrize("table", ["accuracy", "significance", "calibration", "gains", "consistency", "power"])
-def test_every_table_says_how_many_cases_it_leaves_out(mrb: Callable, trained: Trained, table: str) -> None:
+def test_every_table_says_how_many_cases_it_leaves_out(mrb: Mrb, trained: Trained, table: str) -> None:
     result = mrb("analyze", trained.bench, "--table", table, "--json", "--resamples", 40).ok
     assert NOTE in result.err
     rows = pd.DataFrame(result.rows)
@@ -252,7 +250,7 @@ def test_every_table_says_how_many_cases_it_leaves_out(mrb: Callable, trained: T
 
 
 def test_a_judge_that_was_trained_on_test_cases_is_an_error_and_so_is_a_record_that_was_changed(
-    mrb: Callable, trained: Trained, tmp_path: Path
+    mrb: Mrb, trained: Trained, tmp_path: Path
 ) -> None:
     benchmark = small()
     divided = replace(benchmark, cases=benchmark.cases.assign(split=["train"] * 50 + ["test"] * 10))
@@ -298,7 +296,7 @@ def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained:
     assert (other.grid("outcome")[data.kinds.judges.index("tuned"), 0] == OUTCOMES.index("trained on")).sum() == 36
 
 
-def test_a_judge_that_has_seen_everything_is_named_with_the_reason(mrb: Callable, tmp_path: Path) -> None:
+def test_a_judge_that_has_seen_everything_is_named_with_the_reason(mrb: Mrb, tmp_path: Path) -> None:
     benchmark = small()
     bench, _ = write_all(tmp_path / "all", benchmark, record_of(benchmark, benchmark.cases["case_id"]))
     rows = pd.DataFrame(mrb("analyze", bench, "--json", "--resamples", 40).rows).set_index("judge")

@@ -17,11 +17,11 @@ from mrb_lib.demo import write_demo
 from mrb_lib.tables.files import slug
 from mrb_lib.tables.options import options_of
 
-from .conftest import Result
+from .conftest import Mrb
 
 pytestmark = pytest.mark.slow
 
-Tiny, Mrb = Callable[[str], Path], Callable[..., Result]
+Tiny = Callable[[str], Path]
 QUICK = ("--epochs", "1", "--batch", "4", "--n-cases", "4", "--device", "cpu")
 BLIND = (*QUICK, "--without-images")  # for a model that reads text only
 

@@ -176,7 +176,7 @@ def runs(*rows: str) -> pd.DataFrame:
 TWO, THREE = ("m a plain aa", "m b strict bb"), ("m a plain aa", "m c strict cc")
 PAIRED = {
     "each with itself": (
-        ("m 1 plain aa", "n 1 plain aa", "o 1", "p 1"), ("m 2 plain bb", "n 1 plain aa", "o 1", "p 2 x cc"),
+        ("m m1 plain aa", "n n1 plain aa", "o o1", "p p1"), ("m m2 plain bb", "n n1 plain aa", "o o1", "p p2 x cc"),
         [("m", "m", "another"), ("n", "n", "same"), ("o", "o", "same"), ("p", "p", "not known")],
     ),
     "one side alone": (("m 1",), ("n 1",), [("m", None, "only then"), (None, "n", "only now")]),

@@ -14,14 +14,12 @@ from mrb_lib.build.construct.simulated import write_simulated_work
 from mrb_lib.build.construct.work import KEPT, Work, create_work
 from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.report.construction import difficulty, funnel, left
-from mrb_lib.report.defaults import Options
 from mrb_lib.report.paper import PaperPages
-from mrb_lib.report.study import Study
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.store import save_imported
 from tests.notebooks.conftest import full as full
 from tests.notebooks.conftest import small as small
-from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
+from tests.report.conftest import study_of
 
 ORGANS = ("eye", "heart", "lung")
 SKILL = {"open-a": 0.9, "open-b": 0.9, "medical-a": 0.46, "medical-b": 0.46}
@@ -168,10 +166,7 @@ class TestThePrompt:
 
 
 def studied(votes: dict[str, str], said: dict[tuple[str, str], str], organs: list[str | None]) -> PaperPages:
-    cases, verdicts = cases_of(len(organs), organ=organs), verdicts_of(said)
-    benchmark = Benchmark(BenchmarkMeta("made", "general", ("overall",)), cases, annotations_of(votes))
-    groups = pd.DataFrame({"judge": sorted(verdicts["judge"].unique()), "group": "open", "how": "exact"})
-    return mrb.paper(Study(benchmark, verdicts, [], Options(policy="official", resamples=0), groups))
+    return mrb.paper(study_of(votes, said, organs, policy="official", resamples=0))
 
 
 class TestChosenCases:
@@ -183,21 +178,6 @@ class TestChosenCases:
         # Right by order AB: c0 both, c1 none, c3 k alone, c4 none, c5 j alone; of equal scores the first case.
         assert pages.chosen_cases("successes")["case_id"].tolist() == ["c0", "c3", "c5"]
         assert pages.chosen_cases("failures")["case_id"].tolist() == ["c1", "c4", "c5"]
-
-    def test_follow_the_rule_on_drawn_data(self) -> None:
-        rng, n = np.random.default_rng(0), 200
-        votes = {name: "".join(rng.choice(list("AB"), n)) for name in ("r1", "r2")}
-        said = {(f"j{i}", "AB"): "".join(rng.choice(list("AB"), n)) for i in range(5)}
-        pages = studied(votes, said, list(rng.choice(["eye", "lung", "heart"], n)))
-        agreed = {f"c{i}" for i, pair in enumerate(zip(*votes.values(), strict=True)) if len(set(pair)) == 1}
-        means = pages.study.scores().groupby("case_id")["score"].mean()
-        organs = pages.study.benchmark.cases.set_index("case_id")["organ"]
-        for kind, best in (("successes", max), ("failures", min)):
-            rows = pages.chosen_cases(kind).set_index("organ")["case_id"]
-            assert set(rows.index) == {"eye", "lung", "heart"}
-            for organ, case_id in rows.items():
-                own = {case: means[case] for case in agreed if organs[case] == organ}
-                assert case_id == min(case for case in own if own[case] == best(own.values()))
 
     def test_need_a_case_that_all_agree_on(self) -> None:
         with pytest.raises(mrb.NotApplicable):

@@ -18,7 +18,7 @@ from mrb_lib.review.records.marks import Adjudication, CaseTag
 from mrb_lib.review.records.store import open_store
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import sha256_of
-from tests.report.conftest import ids_of, index_of
+from tests.report.conftest import Lab, ids_of, index_of
 
 FAILING = 'half = 1\n\nraise ValueError(f"no gold in {benchmark} for {out}")'
 
@@ -39,9 +39,9 @@ def test_figures_tables_pages_and_index_are_there(two: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory, new_lab: Callable[[Path], Any], publish: str) -> Any:
+def ran(tmp_path_factory: pytest.TempPathFactory, publish: str) -> Any:
     """A report of kernels, one at a time; most fail in a way of their own, and another `python3` is registered."""
-    lab = new_lab(tmp_path_factory.mktemp("ran"))
+    lab = Lab(tmp_path_factory.mktemp("ran"))
     lab.benchmark(kind="simulated")
     lab.notebook("a_bad", publish + 'publish_figure("early")', "# Prose", FAILING, "never = 1")
     lab.notebook("b_good", publish + 'publish_figure("kept")', "import os, sys", "print(sys.executable, runs, out)",

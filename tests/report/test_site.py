@@ -1,8 +1,6 @@
 """The site opens from disk with no network, every link leads somewhere, and hostile text stays text."""
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -12,6 +10,7 @@ from nbformat import v4
 
 from mrb_lib.report.html.site import MOST_LETTERS, prose_words, words
 from mrb_lib.review.pages import csp_hash
+from tests.report.conftest import Lab
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">"\'{{ 7*7 }}'
 CELLS = (
@@ -44,9 +43,9 @@ class Page:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, new_lab: Callable[[Path], Any], publish: str) -> Any:
+def made(tmp_path_factory: pytest.TempPathFactory, publish: str) -> Any:
     """A report of simulated data, with hostile text wherever text can come from, a failure, and absent figures."""
-    lab = new_lab(tmp_path_factory.mktemp("site"))
+    lab = Lab(tmp_path_factory.mktemp("site"))
     lab.benchmark(kind="simulated", name=f"bench {HOSTILE}", judge=f"judge {HOSTILE}")
     hostile = f"HOSTILE = {HOSTILE!r}\n"
     figures = 'publish_figure("plain-id", title=HOSTILE, caption=HOSTILE, reading=HOSTILE, simulated=True)'

@@ -266,13 +266,6 @@ def test_simulated_is_said_on_the_face_the_caption_and_the_data(tmp_path: Path) 
     assert "SIMULATED" not in [text.get_text() for text in publish_figure("").texts]
 
 
-def test_publishing_twice_changes_no_byte(tmp_path: Path) -> None:
-    publish_figure(tmp_path / "1", "simulated")
-    publish_figure(tmp_path / "2", "simulated")
-    for path in (tmp_path / "1" / "figures").iterdir():
-        assert path.read_bytes() == (tmp_path / "2" / "figures" / path.name).read_bytes(), path.name
-
-
 @pytest.mark.parametrize("name", ["../up", "Upper", "a_b", "", "a--b", "a/b", "a.png"])
 def test_an_id_is_a_plain_name(tmp_path: Path, name: str) -> None:
     figure, frame = drawing()
