@@ -237,9 +237,7 @@ def opened(study: Study, fragment: str) -> list[str]:
     return [str(cases["case_id"].iloc[i]) for i in select(kinds, cases, query, within=within)]
 
 
-def study_of(
-    votes: Mapping[str, str], said: Mapping[tuple[str, str], str], organs: Any = None, **options: Any
-) -> Study:
+def study_of(votes: dict[str, str], said: dict[tuple[str, str], str], organs: Any = None, **options: Any) -> Study:
     """A study of letters: labels by annotator, and verdicts by judge and order."""
     cases, verdicts = cases_of(len(next(iter(votes.values())))), verdicts_of(said)
     cases = cases if organs is None else cases.assign(organ=organs)
