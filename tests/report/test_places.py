@@ -129,8 +129,8 @@ def test_every_file_that_a_demo_is_made_from_is_in_its_stamp(
     make_demo(cases=3, judges=["first"], progress=quiet)
     assert len(made) == 2, "another number of cases"
     for n, changed in enumerate((
-        "demo/catalogue.toml", "demo/phrases.toml", "demo/outlines.toml", "demo/scenes.py", "demo/ratings.py", "judges/roster/roster.toml",
-        "verdicts/store.py",
+        "demo/catalogue.toml", "demo/phrases.toml", "demo/outlines.toml", "demo/scenes.py", "demo/ratings.py",
+        "judges/roster/roster.toml", "verdicts/store.py",
     ), start=3):  # fmt: skip
         with (tmp_path / changed).open("a") as stream:
             stream.write("# changed")
