@@ -1,4 +1,4 @@
-"""Answers are right or wrong by stated rules, else unmarked with the reason; counts and chance follow by hand."""
+"""Answers are right or wrong by stated rules, else unmarked with the reason; a rule in words keeps what it says."""
 
 import numpy as np
 import pandas as pd
@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mrb_lib.build.construct.answers.difficulty import chance_of, item_measures, model_measures
+from mrb_lib.build.construct.answers.keep_rules import kept_by, rule_table, why_left_out
 from mrb_lib.build.construct.answers.marking import (
     NO_OPTION,
     NO_REFERENCE,
@@ -23,6 +24,7 @@ from mrb_lib.build.construct.answers.marking import (
     why_unmarked,
     with_judged,
 )
+from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.tables.errors import InputError
 
 CHOICES = ["pneumonia", "viral pneumonia", "cystitis", "No finding"]
@@ -164,3 +166,39 @@ def test_models_have_their_accuracy_beside_chance() -> None:
     models = model_measures(answered(drawn, of=8), items, list(skills))
     assert models["accuracy"].is_monotonic_increasing and (models["low"] < models["accuracy"]).all()
     assert models["chance"].isna().all() and (models["n_chance"] == 0).all()
+
+
+RULED = pd.DataFrame(
+    {
+        "images": [["1.png"], [], ["2.png", "3.png"], []],
+        "question": ["short", "longer", "longest of all", "q"],
+        "reference": ["a", None, "b", "c"],
+        "choices": [["a", "b"], None, None, ["c"]],
+        **dict.fromkeys(ABOUT),
+        "organ": ["eye", "eye", None, "lung"],
+    }
+)
+MEASURES = pd.DataFrame({"item_id": list("abcd"), "correct": [0, 2, 4, np.nan], "share_correct": [0, 0.5, 0.8, np.nan]})
+TABLE = rule_table(RULED, MEASURES)
+
+
+def kept(rule: str) -> list[int]:
+    return np.flatnonzero(kept_by(rule, TABLE)).tolist()
+
+
+def test_a_rule_speaks_of_measures_models_texts_and_counts() -> None:
+    assert kept("correct <= 2") == kept("not correct > 2 and correct is not None") == [0, 1]
+    assert kept("correct is None") == [3]
+    assert kept("n_images >= 1 or n_options == 1") == [0, 2, 3]
+    assert kept("'long' in question and organ == 'eye'") == [1]
+    assert kept("organ is None and length_question > 6") == [2]
+
+
+def test_each_item_left_out_has_the_first_part_that_it_fails() -> None:
+    rule = "correct <= 2 and organ == 'eye' and n_images > 0"
+    mask = kept_by(rule, TABLE)
+    reasons = why_left_out(rule, TABLE, mask)
+    assert reasons.tolist() == [None, "not n_images > 0", "not correct <= 2", "not correct <= 2"]
+    either = "correct <= 0 or organ == 'lung'"
+    reasons = why_left_out(either, TABLE, kept_by(either, TABLE))
+    assert reasons.tolist() == [None, f"not {either}", f"not {either}", None]
