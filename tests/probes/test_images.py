@@ -18,6 +18,7 @@ from mrb_lib.probes.apply import generator
 from mrb_lib.probes.expectation import known
 from mrb_lib.probes.image_content import INSTRUCTION
 from mrb_lib.probes.probe import as_case
+from tests.pictures import contrast
 
 from ..benchmarks.near_copies import dicom
 
@@ -162,21 +163,11 @@ def test_the_lesions_of_the_embedded_benchmark_are_hidden_in_every_modality(tmp_
         before, after = (np.asarray(open_image(content, "x").convert("L"), dtype=float)
                          for content in (benchmark.images[f"{case_id}.png"], made[probed.images[0]]))  # fmt: skip
         assert (before[246:] == after[246:]).all()  # the word SIMULATED
-        plain, hidden = (_contrast(pixels, facts) for pixels in (before, after))
+        lesions = list(zip(facts["x"], facts["y"], facts["radius"], strict=True))
+        plain, hidden = (np.mean([abs(contrast(each, *one)) for one in lesions]) for each in (before, after))
         left.setdefault(str(probed.modality), []).append(hidden / plain)
     assert set(left) == MODALITIES
     assert all(np.median(shares) < 0.35 for shares in left.values()), left
-
-
-def _contrast(pixels: np.ndarray, facts: pd.Series) -> float:
-    """The difference between the inside of the lesions and the rings around them."""
-    rows, columns = np.mgrid[: pixels.shape[0], : pixels.shape[1]]
-    out = []
-    for x, y, radius in zip(facts["x"], facts["y"], facts["radius"], strict=True):
-        distance = np.hypot(columns - x, rows - y)
-        ring = pixels[(distance > 1.1 * radius) & (distance < 1.5 * radius)]
-        out.append(abs(pixels[distance < 0.45 * radius].mean() - ring.mean()))
-    return float(np.mean(out))
 
 
 @pytest.mark.parametrize("shape", [(64, 64), (97, 61), (256, 256), (2000, 300), (300, 2000)])
