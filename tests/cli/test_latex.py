@@ -81,4 +81,5 @@ def test_every_table_compiles_with_hostile_names(embedded: Path, mrb: Mrb, tmp_p
 def test_every_letter_of_the_scripts_in_use_compiles(tmp_path: Path) -> None:
     """Each up to U+2FFF, with a letter after it that an accent could take hold of."""
     letters = (latex_text(chr(code) + "x") for code in range(0x20, 0x3000))
+    assert latex_text("a\n\nb\0c") == "a bc"
     assert compiled({"letters": "% needs \\usepackage[T1]{fontenc}\n" + "\n\n".join(letters)}, tmp_path) == ""

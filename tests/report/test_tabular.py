@@ -17,7 +17,7 @@ from PIL import Image
 from mrb_lib.figures.intervals import panels
 from mrb_lib.figures.style import Paper, write_mark
 from mrb_lib.report.publish import Publisher, blind_judges
-from mrb_lib.report.tabular import MOST_ROWS, latex_text, spread, table_text, to_html, to_latex
+from mrb_lib.report.tabular import MOST_ROWS, spread, table_text, to_html, to_latex
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 
@@ -54,18 +54,7 @@ def test_a_case_id_is_told_from_other_text() -> None:
 def test_equal_bests_are_all_marked(rule: str, expected: set[tuple[int, int]]) -> None:
     frame = pd.DataFrame({"judge": list("abcd"), "x": [0.1, 0.1 + 0.2, 0.3, np.nan]})
     assert table_text(frame, best={"x": rule}).best == expected
-
-
-def test_nothing_is_best_where_nothing_is_known() -> None:
-    frame = pd.DataFrame({"judge": ["a"], "x": [np.nan]})
-    assert table_text(frame, best={"x": "max"}).best == frozenset()
-
-
-def test_latex_escapes_all_it_must() -> None:
-    assert latex_text("\\ { } $ & % # _ ~ ^") == (
-        r"\textbackslash{} \{ \} \$ \& \% \# \_ \textasciitilde{} \textasciicircum{}"
-    )
-    assert latex_text("a\n\nb\0c") == "a bc"
+    assert table_text(frame.tail(1), best={"x": rule}).best == frozenset(), "nothing is best where nothing is known"
 
 
 def test_a_row_cannot_be_taken_for_an_option_of_the_row_above() -> None:
@@ -81,14 +70,6 @@ def test_a_latex_table_that_is_longer_than_a_page_may_be_broken() -> None:
     assert r"\begin{table}" not in long
     assert long.count("judge & n") == 2  # on the first page and on the others
     assert sum(line.startswith("a & ") for line in long.splitlines()) == 41
-
-
-def test_an_empty_table_is_a_table() -> None:
-    shown = table_text(
-        pd.DataFrame({"judge": pd.Series(dtype="str"), "x": pd.Series(dtype="float")}), best={"x": "max"}
-    )
-    assert re.search(r"<tbody>\s*</tbody>", to_html(shown, "none"))
-    assert r"\midrule" in to_latex(shown, "none", "t")
 
 
 def test_long_tables_are_cut_on_screen_and_say_so() -> None:
@@ -139,18 +120,21 @@ TABLES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", TABLES)
-def test_latex_compiles(kind: str, tmp_path: Path) -> None:
-    frame = TABLES[kind].reset_index(drop=True)
-    number = {str(name): "max" for name in frame.columns if name != "judge"}
-    latex = to_latex(table_text(frame, best=number, underline=True), "A caption of 50% & more", "some-id")
-    needs = latex.partition("\n")[0]
-    packages = re.findall(r"\\usepackage(?:\[\w+\])?\{[\w,]+\}", needs)
-    assert needs == "% needs " + " and ".join(packages)
-    assert r"\usepackage[T1]{fontenc}" in packages
-    assert compiled({kind: latex}, tmp_path) == ""
+def test_latex_compiles_and_an_empty_table_is_a_table(tmp_path: Path) -> None:
+    made = {}
+    for kind, rows in TABLES.items():
+        frame = rows.reset_index(drop=True)
+        number = {str(name): "max" for name in frame.columns if name != "judge"}
+        text = table_text(frame, best=number, underline=True)
+        made[kind] = latex = to_latex(text, "A caption of 50% & more", kind.replace(" ", "-"))
+        needs = latex.partition("\n")[0]
+        packages = re.findall(r"\\usepackage(?:\[\w+\])?\{[\w,]+\}", needs)
+        assert needs == "% needs " + " and ".join(packages)
+        assert r"\usepackage[T1]{fontenc}" in packages
+        assert cells_per_row(latex) == {columns_of(latex)} == {len(frame.columns)}
+        assert (re.search(r"<tbody>\s*</tbody>", to_html(text, "none")) is not None) == frame.empty
+    assert compiled(made, tmp_path) == ""
     assert (tmp_path / "all.pdf").stat().st_size > 1000
-    assert cells_per_row(latex) == {columns_of(latex)} == {len(frame.columns)}
 
 
 def compiled(tables: dict[str, str], folder: Path) -> str:

@@ -6,23 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.build.construct.answers.difficulty import chance_of, item_measures, model_measures
+from mrb_lib.build.construct.answers.difficulty import chance_of
 from mrb_lib.build.construct.answers.keep_rules import kept_by, rule_table, why_left_out
 from mrb_lib.build.construct.answers.marking import (
     NO_OPTION,
     NO_REFERENCE,
     RULES,
     MarkOptions,
-    asks_judge,
     chosen_option,
-    mark,
     mark_one,
-    marks_of,
     overlap_f1,
     read_mark,
-    to_mark,
     why_unmarked,
-    with_judged,
 )
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.tables.errors import InputError
@@ -79,22 +74,6 @@ def test_an_answer_is_marked_by_the_rule_that_its_reference_suggests() -> None:
     assert mark_one("2", "2", ["1", "2"], MarkOptions()) == (True, "letter")
 
 
-def test_marks_are_null_only_where_there_is_nothing_to_mark() -> None:
-    items = pd.DataFrame({"reference": ["B", None, "liver"], "choices": [["x", "y"], None, None]})
-    rows = [(0, "B", "ok"), (0, None, "refused"), (0, None, "unparsed"), (0, None, "error"), (1, "any", "ok"),
-            (2, "the Liver", "ok"), (2, "hepar", "ok")]  # fmt: skip
-    answers = pd.DataFrame(rows, columns=["position", "answer", "status"]).assign(item_id="i")
-    marks = mark(answers, items, MarkOptions())
-    np.testing.assert_array_equal(marks["correct"], [1, 0, 0, np.nan, np.nan, 1, 0])
-    assert marks["marked_by"].fillna("").tolist() == ["letter", "refused", "unparsed", "", "", "exact", "exact"]
-    unsure = answers[asks_judge(marks, MarkOptions())]
-    judged = with_judged(marks, unsure, lambda item, answer: 1.0)
-    assert judged["marked_by"].fillna("").tolist() == ["letter", "refused", "unparsed", "", "", "exact", "judge"]
-    assert judged["correct"].iloc[-1] == 1
-    every = with_judged(marks, answers[asks_judge(marks, MarkOptions("judge"))], lambda item, answer: None)
-    assert every["correct"].notna().sum() == 2, "a judge's mark that cannot be read is no mark"
-
-
 def test_options_out_of_range_are_refused() -> None:
     for wrong in ({"marking": "guess"}, {"tolerance": 1.0}, {"overlap": 0.0}):
         with pytest.raises(InputError, match=next(iter(wrong)).removesuffix("ing")):
@@ -113,59 +92,9 @@ def test_the_last_mark_of_a_reply_counts() -> None:
     assert {reply: read_mark(reply) for reply in marks} == marks
 
 
-def test_the_same_answer_to_an_item_is_marked_once() -> None:
-    items = pd.DataFrame({"images": [[], []], "question": ["q1", "q2"], "choices": [None, None],
-                          "reference": ["r1", "r2"]})  # fmt: skip
-    pairs = pd.DataFrame({"position": [0, 0, 1], "item_id": ["a", "a", "b"], "answer": ["x", "x", "x"]})
-    asked = to_mark(pairs, items)
-    assert asked[["question", "reference", "response_a"]].to_numpy().tolist() == [["q1", "r1", "x"], ["q2", "r2", "x"]]
-    judged = marks_of(pd.DataFrame({"item_id": asked["item_id"], "answer": ["correct", "no idea"]}))
-    assert (judged("a", "x"), judged("b", "x"), judged("a", "y")) == (1.0, None, None)
-
-
-ITEMS = pd.DataFrame(
-    {
-        "item_id": ["i0", "i1", "i2", "i3"],
-        "choices": [["a", "b", "c", "d"], None, None, None],
-        "reference": ["a", "Yes.", "liver", None],
-    }
-)
-
-
-def answered(n_right: dict[str, dict[str, int]], of: int) -> pd.DataFrame:
-    rows = [
-        (item, model, float(i < n))
-        for item, counts in n_right.items()
-        for model, n in counts.items()
-        for i in range(of)
-    ]
-    return pd.DataFrame(rows, columns=["item_id", "model", "correct"])
-
-
-def test_counts_are_those_one_gets_by_hand() -> None:
-    answers = answered({"i0": {"m": 3, "n": 4}, "i1": {"m": 2, "n": 4}, "i2": {"m": 0, "n": 0}}, of=4)
-    unmarked = answers.head(2).assign(item_id="i3", correct=np.nan)
-    other = answers.head(4).assign(model="another")
-    measures = item_measures(pd.concat([answers, unmarked, other]), ITEMS, ["m", "n"])
-    assert measures["item_id"].tolist() == ITEMS["item_id"].tolist()
-    assert measures["correct"].tolist()[:3] == [2, 1, 0], "half of a model's answers is not more than half"
-    assert measures["share_correct"].tolist()[:3] == [7 / 8, 3 / 4, 0]
-    assert measures["n_answers"].tolist() == [8, 8, 8, 0] and measures["n_models"].tolist() == [2, 2, 2, 0]
-    assert measures.loc[3, ["correct", "share_correct"]].isna().all()
-
-
 def test_chance_is_one_of_the_options() -> None:
-    np.testing.assert_array_equal(chance_of(ITEMS), [0.25, 0.5, np.nan, np.nan])
-
-
-def test_models_have_their_accuracy_beside_chance() -> None:
-    rng = np.random.default_rng(3)
-    skills = {"m": 0.2, "n": 0.5, "o": 0.8}
-    drawn = {f"i{i}": {model: int(rng.binomial(8, p)) for model, p in skills.items()} for i in range(200)}
-    items = pd.DataFrame({"item_id": list(drawn), "choices": None, "reference": "liver"})
-    models = model_measures(answered(drawn, of=8), items, list(skills))
-    assert models["accuracy"].is_monotonic_increasing and (models["low"] < models["accuracy"]).all()
-    assert models["chance"].isna().all() and (models["n_chance"] == 0).all()
+    items = pd.DataFrame({"choices": [list("abcd"), None, None, None], "reference": ["a", "Yes.", "liver", None]})
+    np.testing.assert_array_equal(chance_of(items), [0.25, 0.5, np.nan, np.nan])
 
 
 RULED = pd.DataFrame(
