@@ -52,7 +52,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory, publish: str) -> Any:
     lab.notebook("d_dies", "x = 1", "import os; os._exit(3)")
     lacking = "import mrb_lib\ntable = mrb_lib.open(benchmark).table('criteria')"
     lab.notebook("e_lacks", publish, lacking, "table.plot()", 'publish_figure("after")')
-    lab.notebook("f_path", "import json\njson.loads(out)", "x")
+    lab.notebook("f_path", "import json\njson.loads(benchmark)", "x")
     lab.notebook("g_file", "import sys, json; sys.stderr.write(json.__file__)", "open(benchmark + '/nothing')")
     (lab.notebooks / "h_none.ipynb").write_text("{")
     kernel = lab.folder / "jupyter" / "kernels" / "python3"
