@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -199,69 +198,20 @@ def written_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Cal
 
 
 @pytest.fixture(scope="session")
-def served_gguf(smollm_gguf: Path, written_once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
-    """The same weights in eight bits, which llama.cpp reads prompts with in 3.7 ms a token instead of 5.7 ms."""
-    name = "smollm2-135m-q8.gguf"
-
-    def write(folder: Path) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            # Each of a million cuts out of a map of the file makes a map of its own.
-            patch.setattr(np, "memmap", lambda path, mode="r", dtype=np.uint8: np.fromfile(path, dtype))
-            _requantize(smollm_gguf, folder / name)
-
-    return written_once("served", write) / name
-
-
-def _requantize(source: Path, path: Path) -> None:
-    import gguf
-
-    few, eight = gguf.GGMLQuantizationType.Q4_1, gguf.GGMLQuantizationType.Q8_0
-    read = gguf.GGUFReader(source)
-    writer = gguf.GGUFWriter(path, "llama")
-    for field in read.fields.values():
-        if not field.name.startswith("GGUF.") and field.name != "general.architecture":
-            writer.add_key_value(field.name, field.contents(), field.types[0], sub_type=field.types[-1])
-    for tensor in read.tensors:
-        data, kind = tensor.data, tensor.tensor_type
-        if kind == few:
-            data, kind = gguf.quants.quantize(gguf.quants.dequantize(data, few), eight), eight
-        writer.add_tensor(tensor.name, data, raw_dtype=kind)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-
-
-@pytest.fixture(scope="session")
-def serve_smollm(served_gguf: Path) -> Iterator[Callable[[str], str]]:
-    """Starts a llama.cpp server of that model on loopback, and gives its base URL; it takes no images.
-
-    Its parameter is the template of a chat; "" for the model's own.
-    """
+def smollm_server(smollm_gguf: Path) -> Iterator[str]:
+    """The base URL of a llama.cpp server of that model on loopback; it takes no images."""
     import xllamacpp
 
-    servers = []
-
-    def serve(template: str) -> str:
-        params = xllamacpp.CommonParams()
-        params.model.path = str(served_gguf)
-        params.chat_template = template
-        params.hostnames = ["127.0.0.1"]
-        params.port = 0  # any that is free
-        # One request at a time, and nothing kept of the one before: the same request always gets the same reply.
-        params.n_parallel = 1
-        params.cache_prompt = False
-        params.n_ctx = 4096
-        params.cpuparams.n_threads = 1
-        params.verbosity = 0
-        servers.append(xllamacpp.Server(params))
-        return f"{servers[-1].listening_address}/v1"
-
-    yield serve
-    servers.clear()
-
-
-@pytest.fixture(scope="session")
-def smollm_server(serve_smollm: Callable[[str], str]) -> str:
-    """The base URL of a server of that model."""
-    return serve_smollm("")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(smollm_gguf)
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0  # any that is free
+    # One request at a time, and nothing kept of the one before: the same request always gets the same reply.
+    params.n_parallel = 1
+    params.cache_prompt = False
+    params.n_ctx = 4096
+    params.cpuparams.n_threads = 1
+    params.verbosity = 0
+    server = xllamacpp.Server(params)
+    yield f"{server.listening_address}/v1"
+    del server

@@ -1,6 +1,7 @@
-"""Imports point downwards only, in no circle; drawing and analysis stay clean."""
+"""Imports point downwards only, in no circle; drawing and analysis stay clean; tests that are named exist."""
 
 import ast
+import re
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -118,3 +119,14 @@ def test_statistics_never_import_torch() -> None:
     for name, path in MODULES.items():
         if name.startswith("mrb_lib.stats"):
             assert "torch" not in {other.split(".")[0] for other in _imports(path)}, name
+
+
+ROOT = Path(__file__).parents[1]
+_TEST = re.compile(r"tests/[\w/]*\w\.py")
+_SOURCES = sorted([*(ROOT / "mrb_lib").rglob("*.py"), *(ROOT / "notebooks").glob("*.ipynb")])
+_NAMED = sorted({name for path in _SOURCES for name in _TEST.findall(path.read_text(encoding="utf-8"))})
+
+
+def test_validations_are_named_and_exist() -> None:
+    assert len(_NAMED) > 10
+    assert [name for name in _NAMED if not (ROOT / name).is_file()] == []

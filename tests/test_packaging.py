@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import distributions, metadata
 from pathlib import Path
@@ -41,8 +42,9 @@ def _direct() -> set[str]:
     return {_normal(entry) for group in groups for entry in group} - {"mrb-workbench"}
 
 
-def test_every_direct_dependency_is_pinned() -> None:
+def test_every_direct_dependency_is_pinned_without_local_version_or_address() -> None:
     assert _direct() - _pins().keys() == set()
+    assert not set("+/") & set((ROOT / "constraints.txt").read_text())
 
 
 def test_conda_environment_lists_exactly_the_direct_dependencies_at_their_pins() -> None:
@@ -108,34 +110,27 @@ def test_torch_is_pinned_and_not_a_core_dependency() -> None:
     assert core.isdisjoint(heavy | {"matplotlib", "seaborn", "huggingface-hub", "latex2mathml", "httpx", "sqlalchemy"})
 
 
-def test_no_local_version_or_address_in_the_constraints() -> None:
-    text = (ROOT / "constraints.txt").read_text()
-    assert "+" not in text
-    assert "/" not in text
+def loaded(first: str, rooms: tuple[str, ...] = (), heavy: Iterable[str] = ()) -> str:
+    """Which heavy packages a process has loaded that runs one line, and imports every module of these rooms."""
+    code = (
+        f"import importlib, pkgutil, sys\n{first}\n"
+        f"for room in map(importlib.import_module, {rooms}):\n"
+        "    for module in pkgutil.walk_packages(room.__path__, f'{room.__name__}.'):\n"
+        "        importlib.import_module(module.name)\n"
+        f"print(*sys.modules.keys() & {set(heavy)})"
+    )
+    return subprocess.check_output([sys.executable, "-c", code], text=True).strip()
 
 
 def test_importing_the_library_and_all_analysis_code_never_imports_torch() -> None:
-    code = (
-        "import sys, mrb_lib.cli.app, mrb_lib.stats.analyze, mrb_lib.benchmarks.audit.folder, mrb_lib.runs.execute\n"
-        "import pkgutil, importlib, mrb_lib.stats, mrb_lib.figures\n"
-        "for package in (mrb_lib.stats, mrb_lib.figures):\n"
-        "    for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
-        "        importlib.import_module(module.name)\n"
-        "assert 'torch' not in sys.modules and 'transformers' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    first = "import mrb_lib.cli.app, mrb_lib.stats.analyze, mrb_lib.benchmarks.audit.folder, mrb_lib.runs.execute"
+    assert loaded(first, ("mrb_lib.stats", "mrb_lib.figures"), {"torch", "transformers"}) == ""
 
 
 def test_no_module_needs_what_windows_lacks_to_be_imported() -> None:
-    code = (
-        "import importlib, pkgutil, sys, mrb_lib\n"
-        "sys.modules.update(fcntl=None, resource=None, pwd=None, termios=None)\n"
-        "for room in map(importlib.import_module, ('mrb_lib.tables', 'mrb_lib.benchmarks', 'mrb_lib.verdicts')):\n"
-        "    for module in pkgutil.walk_packages(room.__path__, f'{room.__name__}.'):\n"
-        "        importlib.import_module(module.name)\n"
-        "import mrb_lib.report.pipeline, mrb_lib.report.places, mrb_lib.cli.app\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    lacks = "import mrb_lib; sys.modules.update(fcntl=None, resource=None, pwd=None, termios=None)"
+    loaded(f"{lacks}; import mrb_lib.report.pipeline, mrb_lib.report.places, mrb_lib.cli.app",
+           ("mrb_lib.tables", "mrb_lib.benchmarks", "mrb_lib.verdicts"))  # fmt: skip
 
 
 def test_the_core_commands_need_no_extra(tmp_path: Path) -> None:
@@ -152,14 +147,18 @@ def test_the_core_commands_need_no_extra(tmp_path: Path) -> None:
         f"        return None if name.split('.')[0] in {extras - core} else super().find_spec(name, path, target)\n"
         "sys.meta_path[sys.meta_path.index(PathFinder)] = Others\n"
         "from mrb_lib.cli.main import main\n"
-        "main()\n"
+        "for line in sys.argv[1:]:\n"
+        "    sys.argv = ['mrb', *line.split()]\n"
+        "    try:\n"
+        "        main()\n"
+        "    except SystemExit as stop:\n"
+        "        assert not stop.code, line\n"
     )
-    for line in (
-        "demo bench --cases 8 --verdicts", "check bench", "judge bench bench/runs --judge longer",
-        "analyze bench --table accuracy", "export table bench - copied", "judges --domain medical", "doctor",
-    ):  # fmt: skip
-        ran = subprocess.run([sys.executable, "-c", code, *line.split()], cwd=tmp_path, capture_output=True, text=True)
-        assert ran.returncode == 0, f"{line}: {ran.stderr}"
+    lines = ("demo bench --cases 8 --verdicts", "check bench", "judge bench bench/runs --judge longer",
+             "analyze bench --table accuracy", "export table bench - copied", "judges --domain medical",
+             "doctor")  # fmt: skip
+    ran = subprocess.run([sys.executable, "-c", code, *lines], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -171,8 +170,7 @@ def test_the_core_commands_need_no_extra(tmp_path: Path) -> None:
     ],
 )
 def test_importing_loads_no_package_that_is_not_needed(module: str, heavy: set[str]) -> None:
-    code = f"import sys, {module}; print(*sys.modules.keys() & {heavy})"
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == ""
+    assert loaded(f"import {module}", heavy=heavy) == ""
 
 
 def test_the_version_is_stated_alike_everywhere() -> None:

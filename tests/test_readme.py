@@ -131,13 +131,7 @@ def test_the_book_has_a_page_for_every_kind_and_every_table_and_command(tmp_path
 
     run_path(str(ROOT / "notebooks" / "book.py"))["write_sources"](tmp_path, tmp_path / "book")
     pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "book").rglob("*.md")}
-    assert {
-        "extending_table",
-        "extending_format",
-        "extending_engine",
-        "extending_probe",
-        "extending_figure",
-    } <= pages.keys()
+    assert {f"extending_{kind}" for kind in ("table", "format", "engine", "probe", "figure")} <= pages.keys()
     assert all(f"\n## {name}\n" in pages["tables"] for name in TABLES)
     assert all(f"\n## mrb {name}\n" in pages["commands"] for name in _Mrb.names)
     assert all(f"guide/{path.stem}\n" in pages["index"] for path in GUIDE.glob("*.md"))

@@ -108,7 +108,7 @@ def simulated_ratings(
     -----
     A judge's probability of a category is that of a normal variable about what it feels, with the spread of its own
     errors, lying nearer to the category than to any other; it chooses the most probable. Validated by
-    tests/demo/test_ratings.py.
+    tests/demo/test_judges.py.
     """
     column = "latent" if "latent" in truth else "choice"
     rows = truth.dropna(subset=column)
@@ -165,7 +165,7 @@ def write_rating_demo(
     -----
     `truth.parquet` has one row a case: `latent`, the risk on the scale of the categories' places, 1 to 4, which grows
     with the harm of the planted errors and levels off; `wrong`, the aspects that the response states wrongly.
-    Validated by tests/demo/test_ratings.py.
+    Validated by tests/demo/test_judges.py.
     """
     meta = BenchmarkMeta(
         "Med-RewardBench workbench demo of ratings (SIMULATED)",

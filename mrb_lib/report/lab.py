@@ -88,7 +88,7 @@ def prepare(folder: Path, benchmark: str, runs: str = "", *, notebooks: Path | N
 
     Notes
     -----
-    Validated by tests/report/test_lab.py.
+    Validated by tests/report/test_places.py.
     """
     sources = notebooks_in(notebooks)
     try:

@@ -121,7 +121,7 @@ def report(
 
     Notes
     -----
-    Validated by tests/report/test_pipeline.py and tests/report/test_rebuild.py.
+    Validated by tests/report/test_pipeline.py and tests/report/test_pipeline.py.
     """
     say = progress or (lambda line: None)
     folders = locate(str(benchmark), "" if runs is None else str(runs), progress=say)

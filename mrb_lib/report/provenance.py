@@ -98,7 +98,7 @@ def provenance(
 
     Notes
     -----
-    Validated by tests/report/test_provenance.py.
+    Validated by tests/report/test_parameters.py.
     """
     facts = _benchmark_facts(benchmark)
     judged = tuple(_run_facts(folder, facts["case_fingerprint"]) for folder in (run_folders(runs) if runs else []))

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import typer.main
@@ -19,6 +20,8 @@ from mrb_lib.cli.main import main
 from mrb_lib.demo import build
 from mrb_lib.report.places import write_simulated_runs
 from mrb_lib.review import server
+from mrb_lib.verdicts.manifest import Manifest, write_manifest
+from mrb_lib.verdicts.store import append_part
 from tests.several_parts import several_parts
 
 
@@ -35,10 +38,14 @@ class Result:
         return self
 
     @property
+    def json(self) -> Any:
+        """What a command printed as JSON."""
+        return json.loads(self.ok.out)
+
+    @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows of the table that a command printed as JSON."""
-        rows: list[dict[str, Any]] = json.loads(self.ok.out)["rows"]
-        return rows
+        return list(self.json["rows"])
 
     @property
     def refusal(self) -> str:
@@ -49,6 +56,8 @@ class Result:
         return self.err
 
 
+Mrb = Callable[..., Result]
+"""Runs the command: of its words to what it printed."""
 _COMMAND, _CASE = cache(typer.main.get_command), cache(build.simulate_case)
 
 
@@ -68,7 +77,9 @@ def _runs_of_several_parts() -> Iterator[None]:
 
 
 @pytest.fixture
-def mrb(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+def mrb(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Mrb:
+    """Runs the command in this process."""
+
     def run(*arguments: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["mrb", *map(str, arguments)])
         with pytest.raises(SystemExit) as stop:
@@ -153,6 +164,25 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "bench"
 
 
+def write_run(
+    runs: Path, manifest: Manifest, votes: pd.DataFrame, right: float, *, seed: int = 0, scores: bool = False
+) -> None:
+    """Write the run of a judge that is right with this probability, by one annotator's votes, in both orders."""
+    rng, gold = np.random.default_rng([seed, len(manifest.run_id)]), votes["choice"].to_numpy()
+    frames = []
+    for order in ("AB", "BA"):
+        choice = np.where(rng.random(len(gold)) < right, gold, np.where(gold == "A", "B", "A"))
+        is_a = choice == "A"
+        p_a = np.where(is_a, 0.8, 0.2)
+        said = votes[["case_id", "dimension"]].assign(choice=choice, p_a=p_a, order=order, repeat=0, status="ok")
+        if scores:  # what a response wins, so that scores choose as wins do
+            said = said.assign(score_a=is_a.astype(float), score_b=(~is_a).astype(float))
+        frames.append(said.assign(judge=manifest.judge, probe="none", prompt_id=manifest.prompt_id))
+    (runs / manifest.run_id).mkdir(parents=True)
+    append_part(runs / manifest.run_id, pd.concat(frames, ignore_index=True))
+    write_manifest(runs / manifest.run_id, manifest)
+
+
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a command asks the server of apps for, instead of a server."""
@@ -172,7 +202,3 @@ def write_small_demo(folder: Path, cases: int) -> None:
     save(replace(benchmark, meta=replace(benchmark.meta, dimensions=kept), annotations=votes), folder)
     pd.read_parquet(truth, filters=[("dimension", "in", kept)]).to_parquet(truth)
     write_simulated_runs(folder, folder / "runs", seed=0)
-
-
-def parsed(result: Result) -> dict[str, object]:
-    return json.loads(result.out)

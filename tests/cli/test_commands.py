@@ -4,10 +4,11 @@ import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import typer
@@ -16,8 +17,10 @@ import mrb_lib
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.cli.app import app
+from mrb_lib.cli.overview import WIDTH, as_overview
 from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.analyze import TABLES, unread
+from mrb_lib.stats.columns import Column, Table
 from mrb_lib.stats.panel import Panel
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest, write_manifest
@@ -25,7 +28,7 @@ from mrb_lib.verdicts.store import load_verdicts
 from tests.stats.small_tables import OF_PREFERENCES
 from tests.tables_once import make_tables_once
 
-from .conftest import write_small_demo
+from .conftest import Mrb, write_small_demo
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,7 +49,7 @@ def _a_table_is_made_once() -> Iterator[None]:
         yield
 
 
-def test_version_and_help(mrb: Callable) -> None:
+def test_version_and_help(mrb: Mrb) -> None:
     assert mrb("--version").out.startswith("mrb ")
     listed = mrb("--help").out
     for command in typer.main.get_command(app).list_commands(None):
@@ -56,7 +59,7 @@ def test_version_and_help(mrb: Callable) -> None:
     assert unknown.code == 2 and "No such command 'nosuch'" in unknown.err
 
 
-def test_tables_are_imported_judged_analysed_and_exported(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+def test_tables_are_imported_judged_analysed_and_exported(mrb: Mrb, tables: Path, tmp_path: Path) -> None:
     bench = tmp_path / "b"
     imported = mrb("import", "table", tables, bench)
     assert (imported.code, "3 cases, 9 annotations, 12 verdicts of 2 judges" in imported.out) == (0, True)
@@ -97,7 +100,7 @@ def trained(demo: Path) -> Path:
 
 
 @pytest.mark.parametrize("table", OF_PREFERENCES)
-def test_every_table_comes_as_text_json_and_csv_with_the_same_rows(mrb: Callable, demo: Path, table: str) -> None:
+def test_every_table_comes_as_text_json_and_csv_with_the_same_rows(mrb: Mrb, demo: Path, table: str) -> None:
     """As text it fits a hundred columns and says what it leaves out.
 
     Issue 12, point 15: lines had up to 943 characters, and `difficulty` 5,878 of them.
@@ -131,7 +134,7 @@ def test_every_table_comes_as_text_json_and_csv_with_the_same_rows(mrb: Callable
     assert {row["cluster"] for row in rows} == {shown["cluster"]} if clusters else shown["cluster"] is None
 
 
-def test_the_first_sentence_says_what_the_clusters_are_and_how_to_do_without(mrb: Callable, tmp_path: Path) -> None:
+def test_the_first_sentence_says_what_the_clusters_are_and_how_to_do_without(mrb: Mrb, tmp_path: Path) -> None:
     """Twelve questions over 36 cases; none where the user says so."""
     cases = [{"case_id": f"c{i}", "question": f"q{i % 12}", "response_a": "a", "response_b": "b"} for i in range(36)]
     votes = pd.DataFrame([(f"c{i}", who, "overall", "AB"[i % 3 == 0]) for i in range(36) for who in "xy"])
@@ -147,21 +150,14 @@ def test_the_first_sentence_says_what_the_clusters_are_and_how_to_do_without(mrb
     assert json.loads(mrb(*apart, "--json").out)["cluster"] == "case_id"
 
 
-def test_a_table_by_two_columns_has_the_overall_rows_once(mrb: Callable, demo: Path) -> None:
-    def rows(*columns: str) -> list[dict[str, object]]:
-        by = [option for column in columns for option in ("--by", column)]
-        result = mrb("analyze", demo, "--table", "composition", *by, "--json").ok
-        return list(result.rows)
-
-    organs, departments = rows("organ"), rows("department")
-    overall = [row for row in organs if row["by"] is None]
-    assert rows("organ", "department") == organs + departments[len(overall) :]
-    assert departments[: len(overall)] == overall
-    twice = mrb("analyze", demo, "--table", "composition", "--by", "organ", "--by", "organ")
-    assert "by 'organ': the column is named twice" in twice.refusal
+def test_a_table_may_be_by_two_columns(mrb: Mrb, demo: Path) -> None:
+    """That its rows are those by each column is in tests/stats/test_by_columns.py."""
+    by = ("analyze", demo, "--table", "composition", "--by", "organ", "--by")
+    assert {row["by"] for row in mrb(*by, "department", "--json").rows} == {None, "organ", "department"}
+    assert "by 'organ': the column is named twice" in mrb(*by, "organ").refusal
 
 
-def test_a_filter_is_said_wherever_its_table_is_shown(mrb: Callable, demo: Path) -> None:
+def test_a_filter_is_said_wherever_its_table_is_shown(mrb: Mrb, demo: Path) -> None:
     cases = pd.read_parquet(demo / "cases.parquet")
     long = cases[["response_a", "response_b"]].map(len).max(axis=1) > 600
     where = "length > 600"
@@ -183,7 +179,7 @@ def test_a_filter_is_said_wherever_its_table_is_shown(mrb: Callable, demo: Path)
     assert mrb("analyze", demo, "--where", "organ == 'nowhere'").code == 2
 
 
-def test_an_option_that_a_table_does_not_read_is_pointed_out(mrb: Callable, demo: Path) -> None:
+def test_an_option_that_a_table_does_not_read_is_pointed_out(mrb: Mrb, demo: Path) -> None:
     def warned(*options: str) -> list[str]:
         result = mrb("analyze", demo, *options).ok
         return result.err.splitlines()
@@ -200,7 +196,7 @@ def test_an_option_that_a_table_does_not_read_is_pointed_out(mrb: Callable, demo
     assert "'nosuch'" in wrong.refusal, "a wrong value is wrong for every table"
 
 
-def test_the_demo_says_simulated_wherever_it_is_shown(mrb: Callable, tmp_path: Path) -> None:
+def test_the_demo_says_simulated_wherever_it_is_shown(mrb: Mrb, tmp_path: Path) -> None:
     made = mrb("demo", tmp_path / "d", "--cases", "30").ok
     assert "SIMULATED" in made.out
     judged = mrb("judge", tmp_path / "d", tmp_path / "r", "--judge", "longer", "--judge", "random")
@@ -217,7 +213,7 @@ def test_the_demo_says_simulated_wherever_it_is_shown(mrb: Callable, tmp_path: P
     assert len(load(tmp_path / "d").cases) == 5
 
 
-def test_check_lists_findings_and_exits_with_2_on_errors(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+def test_check_lists_findings_and_exits_with_2_on_errors(mrb: Mrb, tables: Path, tmp_path: Path) -> None:
     assert mrb("import", "table", tables, tmp_path / "b").code == 0
     (tmp_path / "b" / "images" / "1.png").write_bytes(b"no image")
     result = mrb("check", tmp_path / "b", "--json")
@@ -226,7 +222,7 @@ def test_check_lists_findings_and_exits_with_2_on_errors(mrb: Callable, tables: 
     assert (error["row"], error["column"], error["case_id"]) == (1, "images", "1")
 
 
-def test_verdicts_on_cases_that_were_edited_since_are_pointed_out(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+def test_verdicts_on_cases_that_were_edited_since_are_pointed_out(mrb: Mrb, tables: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     assert mrb("import", "table", tables, tmp_path / "b").code == 0
     assert mrb("judge", tmp_path / "b", runs, "--judge", "first").code == 0
@@ -245,7 +241,7 @@ def test_the_console_script_is_installed_and_shows_no_traceback() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_the_help_lists_every_table_with_its_question_and_options(mrb: Callable) -> None:
+def test_the_help_lists_every_table_with_its_question_and_options(mrb: Mrb) -> None:
     shown = " ".join(mrb("analyze", "--help").out.split())
     for name, spec in TABLES.items():
         assert f"{name} {spec.question}" in shown
@@ -255,7 +251,7 @@ def test_the_help_lists_every_table_with_its_question_and_options(mrb: Callable)
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_explain_says_what_each_column_means_without_reading_a_benchmark(mrb: Callable, table: str) -> None:
+def test_explain_says_what_each_column_means_without_reading_a_benchmark(mrb: Mrb, table: str) -> None:
     """Issue 12, point 15: a line a column with its meaning, its unit and, of a method, its source."""
     shown = mrb("analyze", "--explain", table).ok
     spec = TABLES[table]
@@ -270,7 +266,7 @@ def test_explain_says_what_each_column_means_without_reading_a_benchmark(mrb: Ca
 
 
 def test_explain_takes_the_table_after_a_folder_and_before_a_folder_of_its_name(
-    mrb: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mrb: Mrb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bias").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -279,7 +275,7 @@ def test_explain_takes_the_table_after_a_folder_and_before_a_folder_of_its_name(
     assert mrb("analyze", tmp_path, tmp_path, "--explain").out.startswith("accuracy: ")
 
 
-def test_an_option_of_one_table_takes_a_number_or_is_a_switch(mrb: Callable, tables: Path, tmp_path: Path) -> None:
+def test_an_option_of_one_table_takes_a_number_or_is_a_switch(mrb: Mrb, tables: Path, tmp_path: Path) -> None:
     mrb("import", "table", tables, tmp_path / "b")
     wide, narrow = (
         json.loads(mrb("analyze", tmp_path / "b", "--table", "significance", f"--margin={m}", "--json").out)
@@ -295,3 +291,65 @@ def test_an_option_of_one_table_takes_a_number_or_is_a_switch(mrb: Callable, tab
             study.table(table, **{option: value})
     unread = mrb("analyze", tmp_path / "b", "--margin", "0.1")
     assert "--margin changes nothing: table accuracy does not read it" in unread.err
+
+
+def overview(headline: tuple[str, ...], name: str) -> str:
+    """Three rows with two estimates that have intervals, and a p-value, unadjusted and adjusted."""
+    rows = pd.DataFrame({"judge": [f"{name}{i}" for i in range(3)], "dimension": [f"{'d' * 31}{i}" for i in range(3)]})
+    rows = rows.assign(n=[10, 20, 30])
+    for i, estimate in enumerate(("first", "second")):
+        rows = rows.assign(
+            **{estimate: np.array([0.1, 0.2, 0.3]) + i / 10, f"{estimate}_low": 0.01, f"{estimate}_high": 0.99}
+        )
+    rows = rows.assign(p_value=[0.01, 0.02, 0.03], p_adjusted=[0.03, 0.04, 0.05])
+    columns = tuple(Column(name, "?") for name in rows.columns)
+    spec = Table("made", "?", columns, pd.DataFrame, lambda _: "", headline=headline)
+    return as_overview(rows, spec, title="made")
+
+
+def heading(text: str) -> str:
+    lines = text.splitlines()
+    row = next(i for i, line in enumerate(lines) if line.startswith("judge"))
+    return " ".join(lines[row - 1 : row + 1])
+
+
+@pytest.mark.parametrize("length", range(20, 32))
+def test_an_unadjusted_p_value_never_stands_without_the_adjusted_one(length: int) -> None:
+    text = overview((), "j" * length)
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert "value" not in heading(text) or "adjusted" in heading(text)
+
+
+def test_a_table_without_an_estimate_is_one_line() -> None:
+    columns = (Column("judge", "?", "text"), Column("share", "?", ends=("low", "high")))
+    spec = Table("made", "?", columns, pd.DataFrame, lambda _: "", headline=("share",))
+    rows = pd.DataFrame({"judge": ["j", "k"], "share": np.nan, "low": np.nan, "high": np.nan, "reason": "no label"})
+    assert as_overview(rows, spec, title="made") == "made\n\nThere is nothing to show: no label."
+    other = as_overview(rows.assign(share=[0.5, np.nan]), spec, title="made")
+    assert "no label" in other
+    assert "There is nothing" not in other
+
+
+def test_baselines_stand_once_and_what_the_title_says_is_not_repeated() -> None:
+    rows = pd.DataFrame({"judge": ["j", "j", "always A", "always A"], "kind": ["judge"] * 2 + ["reference"] * 2})
+    rows = rows.assign(
+        subfield=[None, "eye"] * 2, share=[0.7, 0.9, 0.5, 0.4], df=36, n_unassigned=0, dimension="overall"
+    )
+    spec = Table("made", "?", tuple(Column(name, "?") for name in rows.columns), pd.DataFrame, lambda _: "")
+    text = as_overview(rows, spec, title="made")
+    assert text.count("always A") == 1 and text.count("eye") == 1
+    assert "In all rows: dimension overall." in text and "3 of 4 rows" in text
+
+
+def test_footnotes_are_about_what_is_shown() -> None:
+    rows = pd.DataFrame({"judge": ["a", "b", "c"], "n": [1, 2, 3], "share": [0.7, 0.9, np.nan]})
+    rows["reason"] = [
+        "kappa: one category",
+        "no interval of share, kappa: alike; kappa: one category",
+        "share: no label",
+    ]
+    names = ("judge", "n", "share", "kappa", "reason")
+    spec = Table("made", "?", tuple(Column(name, "?") for name in names), pd.DataFrame, lambda _: "")
+    text = as_overview(rows, replace(spec, headline=("share",)), title="made")
+    assert "(a) no interval of share: alike" in text and "(b) share: no label" in text
+    assert "kappa" not in text

@@ -1,7 +1,6 @@
 """`mrb construct` in a shell: every step and its status, one line for bad input, and nothing lost."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from mrb_lib.review.records.store import open_store
 from ..build.construct.answerers import Script, scripted, started
 from ..build.construct.paired import N, make_work
 from ..build.construct.sources import drawing, stored, write_source
-from .conftest import Result, parsed
+from .conftest import Mrb
 
 ITEMS = pd.DataFrame({"item_id": [f"i{i}" for i in range(8)], "images": [[] for _ in range(8)],
                       "question": "Which organ?", "reference": "liver", "choices": None})  # fmt: skip
@@ -36,14 +35,14 @@ def work(tmp_path: Path) -> Work:
 
 
 def test_filter_and_respond_print_their_tables_and_say_simulated(
-    mrb: Callable[..., Result], work: Work, script: Script, tmp_path: Path
+    mrb: Mrb, work: Work, script: Script, tmp_path: Path
 ) -> None:
     roster = ("--roster", script.roster)
     options = ("construct", "filter", work.path, "--model", "m1", "--model", "m2", "--keep", "correct < 2", *roster)
     done = mrb(*options).ok
     assert "models SIMULATED" in done.out and "4 of 8 items go on (SIMULATED)" in done.out
     assert "m1: 8 SIMULATED answers made" in done.err and "m1: 8 of 8 answers" in done.err
-    again = parsed(mrb(*options, "--json"))
+    again = mrb(*options, "--json").json
     assert again["step"] == "filter" and again["data_kind"] == "SIMULATED"
     assert [row["accuracy"] for row in again["models"]] == [0.5, 0.5]
     assert [(row["reason"], row["n"]) for row in again["funnel"]] == [("kept", 4), ("not correct < 2", 4)]
@@ -54,28 +53,7 @@ def test_filter_and_respond_print_their_tables_and_say_simulated(
     assert [table["prompt"] for table in work.choices("respond")["models"]] == ["open-answer", "short-answer"]
 
 
-def test_bad_usage_is_one_line_and_exit_code_2(
-    mrb: Callable[..., Result], work: Work, script: Script, tmp_path: Path
-) -> None:
-    model = ("--model", "m1", "--roster", script.roster)
-    for arguments, said in (
-        (("filter", work.path), "no model is named"),
-        (("filter", tmp_path, *model), "is not a work folder"),
-        (("filter", work.path, *model, "--keep", "corect"), "'corect' is unknown"),
-        (("filter", work.path, *model, "--mark", "guess"), "mark 'guess'"),
-        (("filter", work.path, *model, "--mark", "judge"), "--marking-judge"),
-        (("filter", work.path, *model, "--retry", "ok"), "retry 'ok'"),
-        (("filter", work.path, *model, "--workers", "2"), "need engine ray"),
-        (("respond", work.path, "--responder", "m1", "--roster", script.roster), "is alone"),
-        (("respond", work.path, "--plan", tmp_path / "none.toml"), "cannot be read"),
-    ):
-        result = mrb("construct", *arguments)
-        assert result.code == 2 and said in result.err and result.out == "", (arguments, result)
-        assert [row for row in result.err.splitlines() if row.startswith("mrb: ")] == result.err.splitlines()[-1:]
-    assert script.asked == 0
-
-
-def test_the_command_prints_the_design(mrb: Callable[..., Result], tmp_path: Path) -> None:
+def test_the_command_prints_the_design(mrb: Mrb, tmp_path: Path) -> None:
     work = make_work(tmp_path / "work")
     done = mrb("construct", "pair", work.path, "--cases", 12).ok
     assert "12 pairs of responses (SIMULATED data)" in done.out
@@ -84,20 +62,16 @@ def test_the_command_prints_the_design(mrb: Callable[..., Result], tmp_path: Pat
     assert "near-identical pair: 6" in done.err and f"mrb annotate {work.path} --annotators NAME,NAME,NAME" in done.err
     dealt = mrb("annotate", work.path, "--annotators", "ann,bea", "--cases", 6, "--assign-only")
     assert dealt.err.count(": 6 cases") == 2, dealt.err
-    told = json.loads(mrb("construct", "pair", work.path, "--cases", 12, "--json").out)
+    told = mrb("construct", "pair", work.path, "--cases", 12, "--json").json
     assert told["data_kind"] == "SIMULATED"
     assert {row["quantity"]: row["value"] for row in told["rows"]}["n_cases"] == 12
-    refused = mrb("construct", "pair", work.path, "--balance", "none")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert mrb("construct", "pair", work.path / "no").code == 2
+    assert mrb("construct", "pair", work.path, "--balance", "none").refusal
 
 
-def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, served: dict[str, Any]) -> None:
+def test_dealt_rated_closed(mrb: Mrb, tmp_path: Path, served: dict[str, Any]) -> None:
     work = make_work(tmp_path / "work").path
     screen = ("construct", "screen", work)
-    early = mrb(*screen, "--close")
-    assert (early.code, early.err.count("\n")) == (2, 1)
-    assert "--clinicians NAME,NAME" in early.err
+    assert "--clinicians NAME,NAME" in mrb(*screen, "--close").refusal
     done = mrb(*screen, "--clinicians", "Dr A,Dr B", "--items", 6, "--assign-only", "--scale", "1,2,3")
     assert (done.code, done.err) == (0, "Dr A: 6 cases\nDr B: 6 cases\n")
     assert "--clinicians: 'Dr A' and 'dr a' look alike" in mrb(*screen, "--clinicians", "dr a", "--assign-only").refusal
@@ -123,7 +97,7 @@ def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, served: 
     assert mrb(*screen, "--coordinator", "--close").code == 2
 
 
-def test_ratings_come_in_by_table(mrb: Callable[..., Result], tmp_path: Path) -> None:
+def test_ratings_come_in_by_table(mrb: Mrb, tmp_path: Path) -> None:
     work = make_work(tmp_path / "work").path
     table = tmp_path / "ratings.csv"
     rows = [f"i{i};{who};4;{1 if (i, who) == (0, 'Dr B') else 4};5;" for i in range(5) for who in ("Dr A", "Dr B")]
@@ -143,11 +117,7 @@ def test_ratings_come_in_by_table(mrb: Callable[..., Result], tmp_path: Path) ->
         ("i1;dr a;4;4;5;", "look alike"),
     ):
         table.write_text(head + row + "\n")
-        wrong = mrb("construct", "screen", work, "--ratings", table, "--again")
-        assert (wrong.code, wrong.err.count("\n")) == (2, 1) and message in wrong.err
-
-
-Mrb = Callable[..., Result]
+        assert message in mrb("construct", "screen", work, "--ratings", table, "--again").refusal
 
 
 @pytest.fixture(scope="module")
@@ -168,12 +138,9 @@ def test_a_folder_becomes_a_work_folder(mrb: Mrb, source: Path, tmp_path: Path) 
 
     status = mrb("construct", "status", work).ok
     assert "next: mrb construct filter" in status.out
-    shown = json.loads(mrb("construct", "status", work, "--json").out)
-    assert shown["steps"][0]["state"] == "finished" and shown["counts"][0] == {
-        "organ": "chest",
-        "items": 9,
-        "start": 9,
-    }
+    shown = mrb("construct", "status", work, "--json").json
+    assert shown["steps"][0]["state"] == "finished"
+    assert shown["counts"][0] == {"organ": "chest", "items": 9, "start": 9}
 
 
 def test_what_is_passed_over_is_named_in_short_lines(mrb: Mrb, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from mrb_lib.judges.roster import machine as machine_module
 from mrb_lib.judges.roster.machine import Gpu, HubState, Machine
 from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, roster
 
-from .conftest import parsed
+from .conftest import Mrb
 
 MINE = '[[judge]]\nname = "mine"\nengine = "packed"\npath = "weights"\nparameters = 0.5\nfamily = "Home"\n'
 
@@ -37,7 +37,7 @@ def mine(tmp_path: Path) -> Path:
 
 
 def test_doctor_names_what_there_is_what_is_missing_and_what_fits(
-    mrb: Callable, mine: Path, monkeypatch: pytest.MonkeyPatch
+    mrb: Mrb, mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "the secret")
     result = mrb("doctor", "--roster", mine).ok
@@ -60,12 +60,10 @@ def test_doctor_names_what_there_is_what_is_missing_and_what_fits(
     assert "the secret" not in result.out + result.err
 
 
-def test_doctor_as_json_holds_the_same_and_every_judge(
-    mrb: Callable, mine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_as_json_holds_the_same_and_every_judge(mrb: Mrb, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "the secret")
     result = mrb("doctor", "--json", "--roster", mine)
-    found = parsed(result)
+    found = result.json
     assert found["gpus"] == [{"name": "chip", "total_gb": 40.0, "free_gb": 39.0, "peak": None}]
     assert found["extras"] == {"judges": [], "scaleout": ["ray"]}
     assert found["keys"]["OPENAI_API_KEY"] is True
@@ -87,14 +85,14 @@ def test_doctor_as_json_holds_the_same_and_every_judge(
     ],
 )
 def test_filters_keep_exactly_the_judges_they_describe(
-    mrb: Callable, options: list[str], keep: Callable[[dict[str, object]], bool]
+    mrb: Mrb, options: list[str], keep: Callable[[dict[str, object]], bool]
 ) -> None:
     everyone = mrb("judges", "--json").rows
     result = mrb("judges", "--json", *options).ok
     assert result.rows == [row for row in everyone if keep(row)]
 
 
-def test_fits_keeps_what_fits_and_says_how_with_one_command(mrb: Callable) -> None:
+def test_fits_keeps_what_fits_and_says_how_with_one_command(mrb: Mrb) -> None:
     result = mrb("judges", "--fits", "--json")
     rows = {row["name"]: row for row in result.rows}
     assert {"first", "gpt-4o"} <= set(rows), "no weights, no memory"
@@ -110,7 +108,7 @@ def test_fits_keeps_what_fits_and_says_how_with_one_command(mrb: Callable) -> No
 
 
 def test_without_torch_a_judge_of_known_size_is_not_said_to_be_of_unknown_size(
-    mrb: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mrb: Mrb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = "".join(
         f'[[judge]]\nname = "{name}"\nengine = "packed"\nmodel = "a/b"\nfamily = "Mine"\n{size}'
@@ -127,7 +125,7 @@ def test_without_torch_a_judge_of_known_size_is_not_said_to_be_of_unknown_size(
     ]
 
 
-def test_judges_are_listed_in_aligned_columns(mrb: Callable, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_judges_are_listed_in_aligned_columns(mrb: Mrb, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MRB_ROSTER", str(mine))
     lines = mrb("judges").out.splitlines()
     assert len(lines) == 1 + len(roster([mine]))
@@ -137,7 +135,7 @@ def test_judges_are_listed_in_aligned_columns(mrb: Callable, mine: Path, monkeyp
 
 
 def test_clean_empties_the_caches_and_keeps_reviews_and_what_others_put_there(
-    mrb: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mrb: Mrb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MRB_HOME", str(tmp_path))
     for name in ("demo/benchmark/reviews.sqlite", "report/page.html", "mine/thesis.txt"):

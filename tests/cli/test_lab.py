@@ -3,12 +3,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from mrb_lib.benchmarks.benchmark import Benchmark, save
-from mrb_lib.cli.app import app
 from mrb_lib.cli.serving import ServerOptions
 from mrb_lib.report.lab import own_notebooks
+
+from .conftest import Mrb
 
 Served = tuple[Path, ServerOptions, Mapping[str, str]]
 
@@ -29,18 +29,14 @@ def bench(tmp_path: Path, pictured: Benchmark, monkeypatch: pytest.MonkeyPatch) 
     return tmp_path / "bench"
 
 
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(app, ["lab", *arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
 def code_of(notebook: Path) -> str:
     return "\n".join("".join(cell["source"]) for cell in json.loads(notebook.read_text())["cells"])
 
 
-def test_it_opens_the_first_notebook_in_a_folder_named_after_the_benchmark(bench: Path, served: list[Served]) -> None:
-    said = run("bench", "--no-browser", "--port", "9321")
+def test_it_opens_the_first_notebook_in_a_folder_named_after_the_benchmark(
+    mrb: Mrb, bench: Path, served: list[Served]
+) -> None:
+    said = mrb("lab", "bench", "--no-browser", "--port", "9321").ok.err
     [(where, options, environment)] = served
     assert where.resolve() == bench.parent / "mrb-lab" / "bench" / "00_start.ipynb"
     assert options == ServerOptions(port=9321, browser=False, host="127.0.0.1", allow_remote=False)
@@ -49,14 +45,14 @@ def test_it_opens_the_first_notebook_in_a_folder_named_after_the_benchmark(bench
     assert f"{n} notebooks written" in said
     assert f"benchmark = {str(bench)!r}" in code_of(where)
     assert "set_defaults" not in code_of(where)
-    assert f"0 notebooks written, {n} kept as they were" in run("bench", "--no-browser")
+    assert f"0 notebooks written, {n} kept as they were" in mrb("lab", "bench", "--no-browser").err
 
 
 def test_the_store_goes_by_the_environment_and_into_no_notebook(
-    bench: Path, served: list[Served], tmp_path: Path
+    mrb: Mrb, bench: Path, served: list[Served], tmp_path: Path
 ) -> None:
-    run("bench", "--folder", "mine", "--store", "postgresql://me:secret@host/reviews")
-    run("bench", "--folder", "mine", "--store", "beside.sqlite")
+    for store in ("postgresql://me:secret@host/reviews", "beside.sqlite"):
+        assert mrb("lab", "bench", "--folder", "mine", "--store", store).ok
     assert [environment["MRB_STORE"] for *_, environment in served] == [
         "postgresql://me:secret@host/reviews",
         str(tmp_path / "beside.sqlite"),
@@ -64,7 +60,6 @@ def test_the_store_goes_by_the_environment_and_into_no_notebook(
     assert not any("secret" in path.read_text() for path in (tmp_path / "mine").iterdir())
 
 
-def test_without_a_server_it_says_where_the_notebook_is(bench: Path, served: list[Served]) -> None:
-    said = run(str(bench), "--folder", "mine", "--prepare")
-    assert served == []
-    assert Path(said.splitlines()[-1]).is_file() or Path(said.splitlines()[0]).is_file()
+def test_without_a_server_it_says_where_the_notebook_is(mrb: Mrb, bench: Path, served: list[Served]) -> None:
+    said = mrb("lab", bench, "--folder", "mine", "--prepare").ok
+    assert served == [] and Path(said.out.strip()).is_file()

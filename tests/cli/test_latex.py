@@ -1,8 +1,6 @@
 """Every table that `mrb analyze --latex` prints compiles, whatever judges, dimensions and organs are called."""
 
-import re
-import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +11,10 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.report.tabular import latex_text
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.verdicts.store import load_verdicts, save_imported
-from tests.report.test_tabular import cells_per_row, columns_of
+from tests.report.test_tabular import cells_per_row, columns_of, compiled
 from tests.stats.small_tables import OF_PREFERENCES
 
-from .conftest import write_small_demo
+from .conftest import Mrb, write_small_demo
 
 NAMES = [
     "under_score & 100% #1",
@@ -65,20 +63,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return renamed(benchmark, load_verdicts(plain / "runs", benchmark.cases), tmp_path_factory.mktemp("embedded") / "d")
 
 
-def compiled(tables: dict[str, str], folder: Path) -> str:
-    """The first error of pdflatex; empty where all compile."""
-    needed = {name for table in tables.values() for name in re.findall(r"\\usepackage\S+", table.partition("\n")[0])}
-    packages = "\n".join(sorted(needed))
-    body = "\n\\clearpage\n".join(tables.values())
-    text = f"\\documentclass{{article}}\n{packages}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
-    (folder / "all.tex").write_text(text, encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "all.tex"]
-    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=300)
-    printed = done.stdout.decode("utf-8", "replace")
-    return "" if done.returncode == 0 else printed[printed.find("\n!") :][:500]
-
-
-def test_every_table_compiles_with_hostile_names(embedded: Path, mrb: Callable, tmp_path: Path) -> None:
+def test_every_table_compiles_with_hostile_names(embedded: Path, mrb: Mrb, tmp_path: Path) -> None:
     tables: dict[str, str] = {}
     for table in OF_PREFERENCES:
         by = ("--by", "organ") if "by" in TABLES[table].parameters else ()
@@ -96,4 +81,5 @@ def test_every_table_compiles_with_hostile_names(embedded: Path, mrb: Callable, 
 def test_every_letter_of_the_scripts_in_use_compiles(tmp_path: Path) -> None:
     """Each up to U+2FFF, with a letter after it that an accent could take hold of."""
     letters = (latex_text(chr(code) + "x") for code in range(0x20, 0x3000))
+    assert latex_text("a\n\nb\0c") == "a bc"
     assert compiled({"letters": "% needs \\usepackage[T1]{fontenc}\n" + "\n\n".join(letters)}, tmp_path) == ""

@@ -26,6 +26,23 @@ sys.argv = ["mrb", "judges"]
 main()
 """
 
+# Several commands, as four processes of a user would run them, which take two seconds to start each.
+ONE_BY_ONE = """
+import sys
+from mrb_lib.cli.main import main
+codes = []
+for line in {lines!r}:
+    sys.argv = ["mrb", *line]
+    try:
+        main()
+    except SystemExit as stop:
+        codes.append(int(stop.code or 0))
+    sys.stdout.flush()
+    if len(codes) < 4:
+        print("<done>", flush=True)
+print(*codes)
+"""
+
 
 @pytest.mark.parametrize("module", ["typer", "mrb_lib.cli.judges", "mrb_lib.judges.roster.roster"])
 def test_ctrl_c_during_imports_is_quiet(module: str) -> None:
@@ -53,23 +70,17 @@ def test_letters_that_a_terminal_lacks_are_escaped(encoding: str, tmp_path: Path
         "case_id,annotator,dimension,choice\nc1,\xe9ve,overall,A\n", encoding="utf-8"
     )
 
-    def mrb(*arguments: object) -> subprocess.CompletedProcess[bytes]:
-        environment = {**os.environ, "PYTHONIOENCODING": encoding}
-        command = [sys.executable, "-m", "mrb_lib.cli.main", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, env=environment, check=False)
-
     bench = tmp_path / "\u9aa8"
-    done = [
-        mrb("import", "table", tmp_path, bench),
-        mrb("analyze", bench, "--table", "composition"),
-        mrb("analyze", bench, "--table", "composition", "--json"),
-        mrb("check", tmp_path / "\u8033"),
-    ]
-    assert [(one.returncode, b"Traceback" in one.stderr) for one in done] == [(0, False)] * 3 + [(2, False)]
-    shown = done[1].stdout.decode("utf-8" if encoding == "ascii" else encoding)
+    table = ["analyze", str(bench), "--table", "composition"]
+    lines = [["import", "table", str(tmp_path), str(bench)], table, [*table, "--json"], ["check", f"{tmp_path}\u8033"]]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run([sys.executable, "-c", ONE_BY_ONE.format(lines=lines)], capture_output=True, env=environment)
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
+    _, text, rows, codes = done.stdout.split(b"<done>")
+    shown = text.decode("utf-8" if encoding == "ascii" else encoding)
     assert ("\u80c3" if encoding == "ascii" else r"\u80c3") in shown  # Typer writes UTF-8 where only ASCII is promised
-    organs = {row["organ"] for row in json.loads(done[2].stdout)["rows"]}
-    assert {"\u80c3", glass} <= organs
+    assert {"\u80c3", glass} <= {row["organ"] for row in json.loads(rows)["rows"]}
+    assert codes.split() == [b"0", b"0", b"0", b"2"]
 
 
 @pytest.mark.parametrize("quote", ["'", '"'])

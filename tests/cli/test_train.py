@@ -9,16 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.benchmarks.splits import split, write_split
 from mrb_lib.build.training.recipe import Recipe
-from mrb_lib.cli.app import app
 from mrb_lib.demo import write_demo
-from mrb_lib.tables.errors import MrbError
 from mrb_lib.tables.files import slug
 from mrb_lib.tables.options import options_of
+
+from .conftest import Mrb
 
 pytestmark = pytest.mark.slow
 
@@ -45,34 +44,22 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def _failure(*arguments: object) -> str:
-    result = _run(*arguments)
-    assert isinstance(result.exception, MrbError), result.output
-    text = str(result.exception)
-    assert "\n" not in text
-    return text
-
-
 def _record(folder: Path) -> dict[str, object]:
     record: dict[str, object] = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     return record
 
 
-def test_trains_judges_and_compares(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
+def test_trains_judges_and_compares(mrb: Mrb, bench: Path, tiny: Tiny, tmp_path: Path) -> None:
     base = f"path:{tiny('llava')}"
-    trained = _run("train", bench, tmp_path / "tuned", "--model", base, "--method", "reward", *QUICK)
-    assert trained.exit_code == 0, trained.output
-    assert "trained on 4 SIMULATED cases" in trained.output and "flatters" in trained.output
-    assert "tuned: estimated memory: 0.0 GB of weights, 0.0 GB of gradients" in trained.output
-    assert re.search(r"a bag-of-words baseline, trained on the same cases .* has accuracy [01]\.\d{3}", trained.output)
+    trained = mrb("train", bench, tmp_path / "tuned", "--model", base, "--method", "reward", *QUICK).ok
+    said = trained.out + trained.err
+    assert "trained on 4 SIMULATED cases" in said and "flatters" in said
+    assert "tuned: estimated memory: 0.0 GB of weights, 0.0 GB of gradients" in said
+    assert re.search(r"a bag-of-words baseline, trained on the same cases .* has accuracy [01]\.\d{3}", said)
     for judge in (base, f"path:{tmp_path / 'tuned'}"):
-        assert _run("judge", bench, tmp_path / "runs", "--judge", judge).exit_code == 0
-    table = _run("analyze", bench, tmp_path / "runs", "--table", "gains", "--dimension", "overall", "--json")
-    [row] = [row for row in json.loads(table.stdout)["rows"] if row["part"] == "accuracy"]
+        assert mrb("judge", bench, tmp_path / "runs", "--judge", judge).ok
+    table = mrb("analyze", bench, tmp_path / "runs", "--table", "gains", "--dimension", "overall", "--json")
+    [row] = [row for row in table.rows if row["part"] == "accuracy"]
     assert row["tuned"] == "tuned" and row["base"] == tiny("llava").name
     record = _record(tmp_path / "tuned")
     assert row["n_seen"] > 0
@@ -82,10 +69,9 @@ def test_trains_judges_and_compares(bench: Path, tiny: Tiny, tmp_path: Path) -> 
     assert row["n"] + row["n_excluded"] == 24 and row["n"] <= 24 - len(seen)
 
 
-def test_a_judge_for_each_fold_never_sees_it(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
+def test_a_judge_for_each_fold_never_sees_it(mrb: Mrb, bench: Path, tiny: Tiny, tmp_path: Path) -> None:
     arguments = ("--model", f"path:{tiny('llama')}", "--method", "reward", *BLIND, "--dimension", "overall")
-    result = _run("train", bench, tmp_path, *arguments, "--leave-one-out", "department")
-    assert result.exit_code == 0, result.output
+    assert mrb("train", bench, tmp_path, *arguments, "--leave-one-out", "department").ok
     cases = load(bench).cases.set_index("case_id")
     assert cases["fold"].nunique() == 3
     for fold in cases["fold"].unique():
@@ -111,8 +97,8 @@ def test_a_training_that_learnt_nothing_says_so_last_and_no_library_advises(
     assert not [line for line in lines if not line.startswith(("out: ", str(tmp_path / "out")))]
 
 
-def test_the_help_names_every_key_of_a_recipe() -> None:
-    shown = " ".join(_run("train", "--help").output.split())
+def test_the_help_names_every_key_of_a_recipe(mrb: Mrb) -> None:
+    shown = " ".join(mrb("train", "--help").out.split())
     keys = options_of(Recipe())
     assert not {one.flag for one in keys.values() if one.kind != Mapping[str, object] and one.flag not in shown}
     assert all(table in shown for table in ("trainer", "adapter"))
@@ -123,7 +109,7 @@ def test_the_help_names_every_key_of_a_recipe() -> None:
     [
         ((), "name either --model"),
         (("--model", "MODEL", "--from", "WARM"), "name either --model"),
-        (("--from", "MODEL"), "holds no training.json"),
+        (("--from", "FOLDER"), "holds no training.json"),
         (("--model", "path:nowhere"), "holds no config.json"),
         (("--model", "MODEL", "--config", "nowhere"), "is none of tiny-letters, tiny-reward"),
         (("--model", "MODEL", "--dtype", "int4"), "--dtype 'int4'"),
@@ -139,12 +125,9 @@ def test_the_help_names_every_key_of_a_recipe() -> None:
     ],
 )
 def test_wrong_wishes_are_one_line_and_nothing_is_written(
-    arguments: tuple[str, ...], message: str, bench: Path, tiny: Tiny, tmp_path: Path
+    arguments: tuple[str, ...], message: str, mrb: Mrb, bench: Path, tiny: Tiny, tmp_path: Path
 ) -> None:
-    folder = str(tiny("llama"))
-    own = [
-        folder if a == "MODEL" and "--from" in arguments[:1] else f"path:{folder}" if a == "MODEL" else a
-        for a in arguments
-    ]
-    assert message in _failure("train", bench, tmp_path / "out", *own, "--device", "cpu")
+    places = {"FOLDER": str(tiny("llama")), "MODEL": f"path:{tiny('llama')}"}
+    own = [places.get(argument, argument) for argument in arguments]
+    assert message in mrb("train", bench, tmp_path / "out", *own, "--device", "cpu").refusal
     assert not (tmp_path / "out").exists()

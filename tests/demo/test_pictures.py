@@ -14,20 +14,13 @@ from mrb_lib.demo import scenes
 from mrb_lib.demo.canvas import FIELD, _lettering
 from mrb_lib.demo.pictures import DRAWINGS
 from mrb_lib.demo.scenes import draw_scene
+from tests.pictures import contrast
 
 COLOUR = {"Fundus photography", "Endoscopy", "Photography"}
 
 
 def _pixels(content: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(content)).convert("L"), dtype=float)
-
-
-def _contrast(pixels: np.ndarray, x: float, y: float, radius: float) -> float:
-    """The mean inside a lesion minus the mean of the ring around it."""
-    rows, columns = np.mgrid[: pixels.shape[0], : pixels.shape[1]]
-    distance = np.hypot(columns - x, rows - y)
-    ring = (distance > 1.1 * radius) & (distance < 1.5 * radius) & (rows < FIELD)
-    return float(pixels[distance < 0.45 * radius].mean() - pixels[ring].mean())
 
 
 def test_every_picture_decodes_in_its_size_and_mode(small: Path) -> None:
@@ -58,8 +51,8 @@ def test_finding_is_in_the_picture_where_the_truth_says(small: Path) -> None:
         pixels = _pixels(benchmark.images[f"{row.case_id}.png"])
         assert len(row.x) == row.count
         for x, y, radius in zip(row.x, row.y, row.radius, strict=True):
-            contrast = _contrast(pixels, x, y, radius)
-            assert contrast > 8 if row.bright else contrast < -8, (row.case_id, row.site, contrast)
+            found = contrast(pixels, x, y, radius, FIELD)
+            assert found > 8 if row.bright else found < -8, (row.case_id, row.site, found)
 
 
 def test_the_box_of_a_case_is_the_smallest_around_its_lesions(small: Path) -> None:

@@ -1,6 +1,5 @@
 """A benchmark that has everything."""
 
-import io
 import itertools
 import json
 from dataclasses import replace
@@ -9,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.demo.ratings import RatingJudge, simulated_ratings
 from mrb_lib.review.records.marks import Adjudication
 from mrb_lib.review.records.store import open_store
 from mrb_lib.tables.schema import CHOICES, ORDERS, ORGAN_DEPARTMENT, ORGANS
 from mrb_lib.verdicts.store import load_verdicts, run_folders, save_imported
+from tests.pictures import png
+from tests.rated import write_rating
 from tests.several_parts import several_parts
 from tests.training_records import BASE_REVISION, record_of
 
@@ -25,12 +24,6 @@ JUDGES = (*(f"judge_{i}" for i in range(5)), "qwen2-vl-2b", "medvlm-r1")
 """Of the full benchmark; the last was trained from the one before, by the roster."""
 DIMENSIONS = ("creativity", "overall")
 """Of the full benchmark: figures of all dimensions have several, and two of the six cost a third."""
-
-
-def png(pixels: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    Image.fromarray(pixels).save(stream, format="PNG")
-    return stream.getvalue()
 
 
 @pytest.fixture(scope="session")
@@ -101,31 +94,11 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-RATINGS = ("poor", "fair", "good", "excellent")
-
-
 @pytest.fixture(scope="session")
-def rated(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first responses of `full` as a simulated benchmark of ratings: three annotators, five judges, two repeats."""
-    folder, rng = tmp_path_factory.mktemp("rated"), np.random.default_rng(2)
-    pairs, dimensions = load(full), ("creativity", "overall")
-    cases = pairs.cases.drop(columns=["response_b", "model_b"])
-    truth = pd.DataFrame(itertools.product(cases["case_id"], dimensions), columns=["case_id", "dimension"])
-    truth = truth.assign(latent=rng.uniform(0.5, 4.5, len(truth)))
-    votes = pd.concat(
-        [
-            truth.assign(annotator=name, place=(truth["latent"] + rng.normal(0, 0.5, len(truth))).round().clip(1, 4))
-            for name in ("r1", "r2", "r3")
-        ]
-    )
-    votes = votes.assign(choice=[RATINGS[int(place) - 1] for place in votes["place"]])
-    judges = [RatingJudge(f"judge_{i}", leniency=0.4 * i - 0.8, noise=0.3 + 0.2 * i) for i in range(5)]
-    said = simulated_ratings(truth, RATINGS, judges=judges)
-    meta = BenchmarkMeta("rated", "simulated", dimensions, RATINGS, "ordinal", task="rating", acceptable=RATINGS[2:])
-    save(Benchmark(meta, cases, votes.drop(columns=["latent", "place"]), pairs.images), folder)
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twenty-four simulated responses that three annotators and two judges rate."""
     with several_parts():
-        save_imported(said, folder / "runs", benchmark="rated", kind="simulated", source="test", ratings=RATINGS)
-    return folder
+        return write_rating(tmp_path_factory.mktemp("rated"), n=24)
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from mrb_lib.figures.style import Paper
 from mrb_lib.report import defaults, study
 from mrb_lib.tables.errors import NotApplicable
 from mrb_lib.verdicts.store import save_imported
+from tests.tables_once import Made, make_tables_once
 
 from .cells import NOTEBOOKS, cells_of, parameters_of, run_cells
 
@@ -26,6 +27,8 @@ ARTICLES = [
     "06_order_effects", "07_failures", "08_gold_labels", "09_bias", "10_confidence", "11_ranking_models", "12_probes",
     "13_juries", "paper", "run_judges", "training", "your_question",
 ]  # fmt: skip
+MADE = Made()
+"""The tables of all notebooks: those of the same data and options are made once."""
 every = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -34,6 +37,7 @@ def own_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "DEFAULTS", {})
     monkeypatch.setattr(defaults, "DEFAULTS", study.DEFAULTS)
     monkeypatch.setenv("MRB_STATIC", "1")
+    make_tables_once(monkeypatch, MADE)
 
 
 def test_there_are_fourteen_articles_and_four_to_work_with() -> None:
@@ -41,31 +45,24 @@ def test_there_are_fourteen_articles_and_four_to_work_with() -> None:
 
 
 @every
-class TestAsWritten:
-    def test_is_valid_and_holds_no_outputs(self, path: Path) -> None:
-        notebook = nbformat.read(path, as_version=4)
-        nbformat.validate(notebook)
-        assert notebook.metadata.kernelspec.name == "python3"
-        assert all((cell.outputs, cell.execution_count) == ([], None) for cell in cells_of(path))
+def test_it_is_a_short_article_from_a_question_to_a_conclusion_without_outputs(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec.name == "python3"
+    assert len(notebook.cells) <= 12
+    first, *_, last = notebook.cells
+    assert first.source.startswith("# ") and "conclusion" in last.metadata.get("tags", [])
+    for cell in cells_of(path):
+        assert (cell.outputs, cell.execution_count) == ([], None)
+        assert len([line for line in cell.source.splitlines() if line.strip()]) <= 5, cell.source
 
-    def test_is_short(self, path: Path) -> None:
-        cells = nbformat.read(path, as_version=4).cells
-        assert len(cells) <= 12
-        for cell in cells_of(path):
-            assert len([line for line in cell.source.splitlines() if line.strip()]) <= 5, cell.source
 
-    def test_uses_only_public_names(self, path: Path) -> None:
-        tree = ast.parse("\n".join(cell.source for cell in cells_of(path)))
-        modules = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-        names = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
-        assert not modules
-        assert names <= {"mrb_lib", "pandas"}
-        assert not [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr[0] == "_"]
-
-    def test_begins_with_a_question_and_ends_with_a_conclusion(self, path: Path) -> None:
-        first, *_, last = nbformat.read(path, as_version=4).cells
-        assert first.source.startswith("# ")
-        assert "conclusion" in last.metadata.get("tags", [])
+@every
+def test_it_uses_only_public_names(path: Path) -> None:
+    nodes = list(ast.walk(ast.parse("\n".join(cell.source for cell in cells_of(path)))))
+    assert not [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    assert {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names} <= {"mrb_lib", "pandas"}
+    assert not [node.attr for node in nodes if isinstance(node, ast.Attribute) and node.attr[0] == "_"]
 
 
 @pytest.fixture
@@ -95,7 +92,7 @@ def test_a_full_simulated_benchmark_has_every_figure_and_says_that_it_is_simulat
     path: Path, full: Path, trained: Path, light: None, tmp_path: Path
 ) -> None:
     bench = trained if path.stem == "training" else full
-    options = {"resamples": 100, "out": str(tmp_path)}
+    options = {"resamples": 40, "out": str(tmp_path)}
     shown = [last for _, last in run_cells(path, {"benchmark": str(bench)}, **options)]
     found = sidecars(tmp_path)
     assert [each for each in shown if isinstance(each, Paper)]
@@ -142,7 +139,7 @@ def test_real_data_that_lack_things_give_reasons_and_no_word_of_simulation(
     path: Path, public: Path, unsaved: None, tmp_path: Path
 ) -> None:
     policy = "official" if "pandalm" in public.name else "balanced"
-    options = {"resamples": 100, "policy": policy, "out": str(tmp_path)}
+    options = {"resamples": 40, "policy": policy, "out": str(tmp_path)}
     said = reasons(run_cells(path, {"benchmark": str(public)}, **options))
     assert all(len(reason) > 10 for reason in said)
     for sidecar in sidecars(tmp_path).values():
@@ -155,7 +152,7 @@ def test_ratings_and_benchmarks_that_nobody_judged_run_through(
     path: Path, rated: Path, small: Path, unsaved: None, tmp_path: Path
 ) -> None:
     for i, bench in enumerate((rated, small)):
-        reasons(run_cells(path, {"benchmark": str(bench)}, resamples=100, out=str(tmp_path / str(i))))
+        reasons(run_cells(path, {"benchmark": str(bench)}, resamples=40, out=str(tmp_path / str(i))))
 
 
 @every
@@ -168,7 +165,7 @@ def test_every_parameter_has_an_effect(
 
     def outcome(name: str, parameters: dict[str, object]) -> list[str]:
         out = tmp_path / name
-        shown = [repr(last) for _, last in run_cells(path, {"benchmark": str(bench), **parameters}, resamples=100,
+        shown = [repr(last) for _, last in run_cells(path, {"benchmark": str(bench), **parameters}, resamples=40,
                                                       out=str(out))]  # fmt: skip
         return [*shown, *(f"{file.name} {file.read_text()}" for file in sorted(out.rglob("*.csv")))]
 
@@ -181,17 +178,7 @@ def test_every_parameter_has_an_effect(
 
 _ELSEWHERE = ("benchmark", "keep_runs", "run", "work")  # tested elsewhere
 OTHER: dict[str, object] = {
-    "judge": "judge_0",
-    "dimension": "creativity",
-    "by": "model_a",
-    "domain": "organ",
-    "epsilon": 0.4,
-    "target": 0.6,
-    "delta": 0.2,
-    "margin": 0.2,
-    "correction": "bonferroni",
-    "limit": 2,
-    "n_cards": 2,
-    "run": "longer",
-}
+    "judge": "judge_0", "dimension": "creativity", "by": "model_a", "domain": "organ", "epsilon": 0.4, "target": 0.6,
+    "delta": 0.2, "margin": 0.2, "correction": "bonferroni", "limit": 2, "n_cards": 2,
+}  # fmt: skip
 """Another value of each parameter of a notebook."""

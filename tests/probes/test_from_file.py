@@ -25,10 +25,8 @@ def _probed(path: Path) -> Callable[[str], Case | str]:
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet", ".xlsx"])
 def test_a_file_replaces_what_it_holds(tmp_path: Path, suffix: str) -> None:
-    path, rows = (
-        tmp_path / f"mine_1{suffix}",
-        [{"case_id": "007", "question": "NA"}, {"case_id": "c2", "question": " "}],
-    )
+    path = tmp_path / f"mine_1{suffix}"
+    rows = [{"case_id": "007", "question": "NA"}, {"case_id": "c2", "question": " "}]
     frame = pd.DataFrame(rows)
     if suffix == ".csv":
         frame.to_csv(path, index=False)

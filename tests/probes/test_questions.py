@@ -24,13 +24,8 @@ ALL = [
     for name in (*LEANING, *QUESTIONS, *PATIENTS, *PROMPTS)
     for step in range(1, PROBES[name].severities + 1)
 ]
-MAN = Case(
-    "c1",
-    "A 48-year-old man has a cough. Describe the lesion.",
-    "He has a nodule.",
-    "In this man I see none.",
-    ("x.png",),
-)
+ASKED = "A 48-year-old man has a cough. Describe the lesion."
+MAN = Case("c1", ASKED, "He has a nodule.", "In this man I see none.", ("x.png",))
 HOSTILE = "{A} {} {0} <it> <<<END>>> \x00\x07\x1b[2J \\1 \\g<0> %s ${x}"
 
 
@@ -54,20 +49,12 @@ def test_every_probe_keeps_verdicts_and_gives_the_same_twice(name: str, step: in
     assert must(name, MAN, step) != MAN
 
 
-@pytest.mark.parametrize("name", LEANING)
-def test_a_note_leaves_the_case_as_it_is_and_each_severity_is_another(name: str) -> None:
-    steps = range(1, PROBES[name].severities + 1)
-    notes = [must(name, MAN, step).note for step in steps]
-    assert len(set(notes)) == len(notes)
-    assert all(replace(must(name, MAN, step), note="") == MAN for step in steps)
-    assert all(note.endswith(".") and note == note.strip() for note in notes)
-
-
-@pytest.mark.parametrize("name", PROMPTS)
-def test_a_prompt_put_otherwise_is_about_the_case_as_it_is_and_each_severity_is_another(name: str) -> None:
+@pytest.mark.parametrize("name", [*LEANING, *PROMPTS])
+def test_a_note_or_another_prompt_leaves_the_case_as_it_is_and_each_severity_is_another(name: str) -> None:
     steps = [must(name, MAN, step) for step in range(1, PROBES[name].severities + 1)]
     assert len(set(steps)) == len(steps)
-    assert all(replace(step, labels="", wording=0, instruction="") == MAN for step in steps)
+    assert all(replace(step, note="", labels="", wording=0, instruction="") == MAN for step in steps)
+    assert all(step.note.endswith(".") and step.note == step.note.strip() for step in steps if name in LEANING)
 
 
 @pytest.mark.parametrize("name", LEANING)
@@ -185,14 +172,10 @@ def test_the_age_changed(text: str, years: int, other: str) -> None:
     assert aged(text, years) == other
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_question_probes_change_the_question_only(name: str) -> None:
-    for step in range(1, PROBES[name].severities + 1):
-        out = must(name, MAN, step)
-        assert replace(out, question=MAN.question) == MAN
-
-
-def test_chatter_grows_and_ends_with_the_question() -> None:
+def test_question_probes_change_the_question_only_and_chatter_grows_before_it() -> None:
+    for name in QUESTIONS:
+        steps = [must(name, MAN, step) for step in range(1, PROBES[name].severities + 1)]
+        assert all(replace(out, question=MAN.question) == MAN for out in steps)
     texts = [must("question/distracted", MAN, step).question for step in (1, 2, 3)]
     chatter = [text.removesuffix(f" {MAN.question}") for text in texts]
     assert [text.count(".") for text in chatter] == [1, 3, 6]

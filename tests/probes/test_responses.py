@@ -72,12 +72,7 @@ def _all(name: str, text: str, case: Case = CASE) -> str | None:
 )  # fmt: skip
 def test_what_a_rule_does(name: str, before: str, after: str | None) -> None:
     found = _all(name, before)
-    if after is None:
-        assert found is not None
-        assert found != before
-        assert found.lower() != before.lower()
-    else:
-        assert found == after
+    assert found == after if after is not None else found and found.lower() != before.lower()
 
 
 @pytest.mark.parametrize(
@@ -118,18 +113,15 @@ def test_where_there_is_nothing_to_change(name: str, text: str) -> None:
     assert _all(name, text) is None
 
 
-@pytest.mark.parametrize(("value", "least"), [("30", 2.5), ("1,200", 2.5), ("2.5", 2.5), ("1", 2.5), ("90", 2.5)])
+@pytest.mark.parametrize("value", ["30", "1,200", "2.5", "1", "90"])
 @pytest.mark.parametrize("kind", [" mm", "%", " mg"])
-def test_a_number_changes_by_a_factor_that_matters(value: str, least: float, kind: str) -> None:
-    for seed in range(8):
+def test_a_number_changes_by_a_factor_that_matters(value: str, kind: str) -> None:
+    for seed in range(8 if (value, kind) != ("1,200", "%") else 0):
         found = _edit("number")(f"It is {value}{kind} now.", 1, _rng(seed), CASE)
-        if kind == "%" and value == "1,200":
-            continue
-        assert found is not None
-        changed = re.fullmatch(r"It is ([\d.,]+)(.*) now\.", found)
+        changed = re.fullmatch(r"It is ([\d.,]+)(.*) now\.", found or "")
         assert changed is not None
         new, old = float(changed[1].replace(",", "")), float(value.replace(",", ""))
-        assert max(new / old, old / new) >= least
+        assert max(new / old, old / new) >= 2.5
         assert changed[2] == kind
         assert kind != "%" or new <= 100
         assert changed[1].count(".") == value.count(".")
@@ -143,16 +135,11 @@ def test_both_ends_of_a_range_change_and_stay_in_order() -> None:
         assert low not in (7, 8)
 
 
-def test_an_error_in_one_place_up_to_three_and_everywhere() -> None:
-    text = " ".join(f"A {kind} cyst lies in the left lung." for kind in ("small", "big", "flat", "thin", "odd"))
-    counts = [(_edit("side")(text, severity, _rng(), CASE) or "").count("right") for severity in (1, 2, 3)]
-    assert counts == [1, 3, 5]
-
-
-def test_the_places_of_a_severity_are_among_those_of_the_next() -> None:
+def test_an_error_in_one_place_up_to_three_and_everywhere_each_among_those_of_the_next() -> None:
     text = " ".join(f"Cyst {name} lies in the left lung." for name in "abcdefg")
     found = [_edit("side")(text, severity, _rng(3), CASE) or "" for severity in (1, 2, 3)]
     places = [{i for i, word in enumerate(text.split()) if word == "right"} for text in found]
+    assert [len(some) for some in places] == [1, 3, 7]
     assert places[0] < places[1] < places[2]
 
 
@@ -186,27 +173,15 @@ def test_false_findings_fit_the_organ_and_are_not_in_the_case_yet() -> None:
 
 @pytest.mark.parametrize("severity", range(1, 6))
 def test_typos_leave_alone_what_matters(severity: int) -> None:
-    text = " ".join(
-        [
-            REPORT,
-            "Without 500 micrograms of ivermectin the bilateral haemorrhages never stopped, see https://a.bc/lesions.",
-        ]
-        * 5
-    )
+    more = "Without 500 micrograms of ivermectin the bilateral haemorrhages never stopped, see https://a.bc/lesions."
+    text = " ".join([REPORT, more] * 5)
     found = _edit("typos")(text, severity, _rng(), CASE)
     assert found is not None
-    share = (0.02, 0.05, 0.1, 0.15, 0.25)[severity - 1]
-    assert len(found.split()) == len(text.split())
-    assert (
-        0
-        < sum(before != after for before, after in zip(text.split(), found.split(), strict=True))
-        < 3 * share * len(text.split())
-    )
-    for old, new in zip(text.split(), found.split(), strict=True):
-        if old != new:
-            assert len(old) >= 5
-            assert old[0] == new[0]
-            assert not Counter(new) - Counter(old)
+    pairs = list(zip(text.split(), found.split(), strict=True))
+    differ = [(old, new) for old, new in pairs if old != new]
+    assert 0 < len(differ) < 3 * (0.02, 0.05, 0.1, 0.15, 0.25)[severity - 1] * len(pairs)
+    for old, new in differ:
+        assert len(old) >= 5 and old[0] == new[0] and not Counter(new) - Counter(old)
     kept = r"\d+|mm|without|left|right|bilateral|upper|lobe|no|not|micrograms|ivermectin|metformin|never|\S+lesions\."
     assert re.findall(kept, found.lower()) == re.findall(kept, text.lower())
 
@@ -232,9 +207,8 @@ def test_style_adds_to_the_text_and_takes_nothing_away() -> None:
 
 
 def test_a_hedge_opens_a_sentence() -> None:
-    assert re.fullmatch(
-        r"(I \w+ that|As far as I can tell,) the lung is clear\.", _all("hedged", "The lung is clear.") or ""
-    )
+    found = _all("hedged", "The lung is clear.") or ""
+    assert re.fullmatch(r"(I \w+ that|As far as I can tell,) the lung is clear\.", found)
 
 
 @pytest.mark.parametrize("text", ODD)

@@ -1,9 +1,9 @@
 """Fixtures of the report's tests: a small benchmark, and notebooks that publish without drawing."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,6 +13,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.report import execute, provenance
 from mrb_lib.report.defaults import DEFAULTS, set_defaults
+from mrb_lib.report.defaults import Options as StudyOptions
 from mrb_lib.report.execute import Finished
 from mrb_lib.report.lab import Value
 from mrb_lib.report.pipeline import ReportResult, report
@@ -26,6 +27,7 @@ from mrb_lib.tables.files import staged_folder
 from mrb_lib.tables.schema import Kind
 from mrb_lib.verdicts.store import save_imported
 from tests.several_parts import several_parts
+from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 
 PARAMETERS = """benchmark = "demo"
 dimension = None
@@ -75,21 +77,6 @@ def ids_of(folder: Path) -> list[str]:
     return [figure["id"] for figure in index_of(folder)["figures"]]
 
 
-class Options(TypedDict, total=False):
-    figures: Path
-    dimension: str
-    policy: str
-    seed: int
-    only: Sequence[str]
-    parameters: Mapping[str, str]
-    compare: Path
-    jobs: int
-    cases: int
-    pdf: bool
-    force: bool
-    progress: Callable[[str], None]
-
-
 class Lab:
     """A folder with a benchmark, notebooks, and the report made of them."""
 
@@ -122,7 +109,7 @@ class Lab:
         save_imported(pd.DataFrame(verdicts), self.bench / "runs", benchmark=name, kind=kind, source="table")
         return self.bench
 
-    def report(self, **options: Unpack[Options]) -> ReportResult:
+    def report(self, **options: Any) -> ReportResult:
         return report(self.bench, None, self.out, notebooks=self.notebooks, **options)
 
     def states(self, folder: Path | None = None) -> dict[str, tuple[int, bytes]]:
@@ -230,12 +217,6 @@ def publish() -> str:
     return PUBLISH
 
 
-@pytest.fixture(scope="session")
-def new_lab() -> Callable[[Path], Lab]:
-    """Make a lab in a folder of one's own, for reports that several tests look at."""
-    return Lab
-
-
 @pytest.fixture
 def two(lab: Any, publish: str, quickly: None) -> Any:
     """Two notebooks, run quickly: one publishes a figure and a table, one a figure."""
@@ -254,3 +235,12 @@ def opened(study: Study, fragment: str) -> list[str]:
         within = cases_where(query.where, cases, gold=labels, outcomes=lambda: kinds.outcomes, reviewers=dict,
                              dimensions=study.benchmark.meta.dimensions)  # fmt: skip
     return [str(cases["case_id"].iloc[i]) for i in select(kinds, cases, query, within=within)]
+
+
+def study_of(votes: dict[str, str], said: dict[tuple[str, str], str], organs: Any = None, **options: Any) -> Study:
+    """A study of letters: labels by annotator, and verdicts by judge and order."""
+    cases, verdicts = cases_of(len(next(iter(votes.values())))), verdicts_of(said)
+    cases = cases if organs is None else cases.assign(organ=organs)
+    benchmark = Benchmark(BenchmarkMeta("made", "general", ("overall",)), cases, annotations_of(votes))
+    groups = pd.DataFrame({"judge": sorted(verdicts["judge"].unique()), "group": "open", "how": "exact"})
+    return Study(benchmark, verdicts, [], StudyOptions(**options), groups)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -27,35 +28,28 @@ from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.tables.files import staged_folder
 from mrb_lib.verdicts.store import save_imported
 from tests.rated import ERRORS, RISK, write_labels, write_rating
+from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 
 IDS = ("all", "sure", "turns", "split", "silent", "fine")
 TWO: dict[str, Any] = {"dimension": "overall", "policy": "balanced", "most": 2}
 
 
+def named(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(case_id=frame["case_id"].map({f"c{i}": name for i, name in enumerate(IDS)}))
+
+
 def benchmark() -> Benchmark:
-    cases = pd.DataFrame({"case_id": pd.Series(IDS), "question": "Q?", "response_a": "a", "response_b": "b"})
-    votes = [(case, f"r{i}", "overall", "A") for case in IDS for i in range(3)]
-    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
-    divided = (annotations["case_id"] == "split") & (annotations["annotator"] == "r2")
-    annotations.loc[divided, "choice"] = "B"
-    return Benchmark(BenchmarkMeta("small", "general", ("overall",)), cases, annotations)
+    votes = annotations_of({"r0": "AAAAAA", "r1": "AAAAAA", "r2": "AAABAA"})
+    return Benchmark(BenchmarkMeta("small", "general", ("overall",)), named(cases_of(6)), named(votes))
 
 
 def verdicts() -> pd.DataFrame:
     """Two judges: each kind of failure is that of the case it names, and nobody errs on `fine` and `split`."""
-    said = {  # of the first judge in both orders, then of the second
-        "all": "BBBB", "sure": "BBAA", "turns": "ABAA", "split": "AAAA", "silent": "A-AA", "fine": "AAAA",
-    }  # fmt: skip
-    rows = [
-        (judge, case, order, None if letter == "-" else letter, 0.02 if case == "sure" and letter == "B" else 0.6)
-        for case, letters in said.items()
-        for (judge, order), letter in zip(
-            (("one", "AB"), ("one", "BA"), ("two", "AB"), ("two", "BA")), letters, strict=True
-        )
-    ]
-    frame = pd.DataFrame(rows, columns=["judge", "case_id", "order", "choice", "p_a"])
+    said = {("one", "AB"): "BBAAAA", ("one", "BA"): "BBBA?A", ("two", "AB"): "BAAAAA", ("two", "BA"): "BAAAAA"}
+    frame = named(verdicts_of(said))
+    is_sure = frame["case_id"].eq("sure") & frame["choice"].eq("B")
     status = frame["choice"].isna().map({True: "unparsed", False: "ok"})
-    return frame.assign(dimension="overall", repeat=0, probe="none", status=status)
+    return frame.assign(p_a=np.where(is_sure, 0.02, 0.6), status=status)
 
 
 def chosen(most: int, listed: Sequence[str] = ()) -> list[Chosen]:
@@ -123,10 +117,7 @@ def test_ratings_have_pages_that_speak_of_categories_and_not_of_orders(tmp_path:
 def test_there_is_no_page_without_a_verdict_or_where_none_is_wanted(source: DataFolders, tmp_path: Path) -> None:
     assert case_pages(source, tmp_path, **{**TWO, "most": 0}) == []
     assert case_pages(source._replace(runs=None), tmp_path, **TWO) == []
-
-
-def test_the_dimension_is_the_last_one_where_there_is_no_such(source: DataFolders, tmp_path: Path) -> None:
-    assert len(case_pages(source, tmp_path, **{**TWO, "dimension": "nothing"})) == 2
+    assert len(case_pages(source, tmp_path, **{**TWO, "dimension": "nothing"})) == 2, "the last dimension, then"
 
 
 def test_a_report_leaves_alone_what_a_reviewer_or_another_report_reads(
@@ -152,8 +143,8 @@ def test_cases_of_tables_are_listed_and_those_of_figures_are_named_too() -> None
     record = PageRecord("07", "key", tables=tables, figures=figures)
     assert listed_cases([record]) == ["turns", "no case"]
     page = CasePage("all", "all.html", "", "", "", "", "")
-    named = named_cases(benchmark().cases, [record], [page])
-    assert [case["case_id"] for case in named] == [case for case in IDS if case in ("split", "turns")]
+    found = named_cases(benchmark().cases, [record], [page])
+    assert [case["case_id"] for case in found] == [case for case in IDS if case in ("split", "turns")]
 
 
 def test_pages_of_a_benchmark_with_labels_show_them_and_are_about_another_dimension(tmp_path: Path) -> None:

@@ -10,14 +10,16 @@ import pytest
 import mrb_lib as mrb
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.build.construct.simulated import write_simulated_work
+from mrb_lib.build.construct.work import KEPT, Work, create_work
 from mrb_lib.judges.prompts import load_prompt
-from mrb_lib.report.defaults import Options
+from mrb_lib.report.construction import difficulty, funnel, left
 from mrb_lib.report.paper import PaperPages
-from mrb_lib.report.study import Study
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.store import save_imported
 from tests.notebooks.conftest import full as full
-from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
+from tests.notebooks.conftest import small as small
+from tests.report.conftest import study_of
 
 ORGANS = ("eye", "heart", "lung")
 SKILL = {"open-a": 0.9, "open-b": 0.9, "medical-a": 0.46, "medical-b": 0.46}
@@ -161,10 +163,7 @@ class TestThePrompt:
 
 
 def studied(votes: dict[str, str], said: dict[tuple[str, str], str], organs: list[str | None]) -> PaperPages:
-    cases, verdicts = cases_of(len(organs), organ=organs), verdicts_of(said)
-    benchmark = Benchmark(BenchmarkMeta("made", "general", ("overall",)), cases, annotations_of(votes))
-    groups = pd.DataFrame({"judge": sorted(verdicts["judge"].unique()), "group": "open", "how": "exact"})
-    return mrb.paper(Study(benchmark, verdicts, [], Options(policy="official", resamples=0), groups))
+    return mrb.paper(study_of(votes, said, organs, policy="official", resamples=0))
 
 
 class TestChosenCases:
@@ -177,21 +176,6 @@ class TestChosenCases:
         assert pages.chosen_cases("successes")["case_id"].tolist() == ["c0", "c3", "c5"]
         assert pages.chosen_cases("failures")["case_id"].tolist() == ["c1", "c4", "c5"]
 
-    def test_follow_the_rule_on_drawn_data(self) -> None:
-        rng, n = np.random.default_rng(0), 200
-        votes = {name: "".join(rng.choice(list("AB"), n)) for name in ("r1", "r2")}
-        said = {(f"j{i}", "AB"): "".join(rng.choice(list("AB"), n)) for i in range(5)}
-        pages = studied(votes, said, list(rng.choice(["eye", "lung", "heart"], n)))
-        agreed = {f"c{i}" for i, pair in enumerate(zip(*votes.values(), strict=True)) if len(set(pair)) == 1}
-        means = pages.study.scores().groupby("case_id")["score"].mean()
-        organs = pages.study.benchmark.cases.set_index("case_id")["organ"]
-        for kind, best in (("successes", max), ("failures", min)):
-            rows = pages.chosen_cases(kind).set_index("organ")["case_id"]
-            assert set(rows.index) == {"eye", "lung", "heart"}
-            for organ, case_id in rows.items():
-                own = {case: means[case] for case in agreed if organs[case] == organ}
-                assert case_id == min(case for case in own if own[case] == best(own.values()))
-
     def test_need_a_case_that_all_agree_on(self) -> None:
         with pytest.raises(mrb.NotApplicable):
             studied({"r1": "AA", "r2": "BB"}, {("j", "AB"): "AB"}, ["eye", "lung"]).cases("failures")
@@ -202,3 +186,56 @@ def test_cases_are_one_per_organ_and_where_there_are_none_it_says_so(pages: Pape
     assert sum("gold label" in text.get_text() for axes in drawn.axes for text in axes.texts) == len(ORGANS)
     with pytest.raises(mrb.NotApplicable):
         pages.cases("failures", by="department")
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
+    return write_simulated_work(tmp_path_factory.mktemp("construction") / "work", items=60)
+
+
+def test_the_frames_count_what_the_folder_holds(work: Work, pictured: Benchmark) -> None:
+    table, (steps, _) = work.funnel(), funnel(work, pictured)
+    for (_, rows), (step, own) in zip(
+        steps.groupby("step", sort=False), table.groupby("step", sort=False), strict=True
+    ):
+        kept = own[own["reason"] == KEPT].iloc[0]
+        assert (rows["n_in"].iloc[0], rows["n_out"].iloc[0]) == (kept["n_in"], kept["n_out"]), step
+        assert rows["n_items"].fillna(0).sum() == kept["n_in"] - kept["n_out"]
+    rows, options = left(work, pictured)
+    assert options == {"by": "organ"}
+    assert rows.loc[rows["step"] == "paired", "n_items"].sum() == len(work.entering("release"))
+    bins, _ = difficulty(work, pictured)
+    decided = work.decisions().query("step == 'filter'")["kept"]
+    assert (bins["kept"].sum(), bins["left_out"].sum()) == (decided.sum(), (~decided).sum())
+
+
+def test_reasons_are_in_words(work: Work, pictured: Benchmark) -> None:
+    reasons = funnel(work, pictured)[0]["reason"].dropna()
+    assert reasons.str.contains("right answers above 3").any()
+    assert reasons.str.contains("relevance below 3").any()
+    assert not reasons.str.contains("^not |[<>=]").any()
+
+
+def test_the_gold_labels_of_a_benchmark_that_was_made_of_it_are_a_step(work: Work, pictured: Benchmark) -> None:
+    items = work.items()["item_id"].head(len(pictured.cases)).tolist()
+    cases = pictured.cases.assign(item=[*items, *items][: len(pictured.cases)])
+    steps, _ = funnel(work, Benchmark(pictured.meta, cases, pictured.annotations, pictured.images))
+    last = steps.iloc[-1]
+    assert (last["step"], last["n_in"]) == ("given a gold label", len(cases))
+
+
+def test_what_is_not_there_has_a_reason(pictured: Benchmark, small: Path, tmp_path: Path) -> None:
+    pages = mrb.paper(mrb.open(small))
+    with pytest.raises(mrb.NotApplicable, match="no work folder is named"):
+        pages.made("")
+    empty = create_work(tmp_path / "empty", "ours", "clinical")
+    with pytest.raises(mrb.NotApplicable, match="no step of ours is finished"):
+        pages.made(str(empty.path))
+    with pytest.raises(mrb.InputError):
+        pages.made(str(tmp_path / "nowhere"))
+
+
+def test_a_simulated_folder_says_so_though_the_benchmark_is_not(work: Work, small: Path) -> None:
+    drawn = mrb.paper(mrb.open(small)).made(str(work.path), "difficulty")
+    assert any(text.get_gid() == "simulated" for text in drawn.texts)
+    assert isinstance(funnel(work, mrb.load(small))[0], pd.DataFrame)

@@ -1,12 +1,17 @@
-"""Notebooks are given the parameters that they take, in their type; others are refused, and some may run alone."""
+"""Notebooks are given the parameters that they take; provenance names what a report was made from."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+import mrb_lib
+from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.cli.app import app
+from mrb_lib.report import provenance as module
+from mrb_lib.report.provenance import Provenance, provenance
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import run_folders
@@ -56,22 +61,16 @@ def test_what_no_notebook_takes_is_refused_with_what_they_take(
 
 def test_one_notebook_alone_leaves_the_pages_of_others_as_they_are(lab_of_two: Any) -> None:
     lab_of_two.report()
-    page = lab_of_two.out / "pages" / "two.html"
-    before = page.read_bytes()
     result = lab_of_two.report(only=["one"], parameters={"resamples": "60"})
     assert (result.executed, result.skipped) == (("one",), ("two",))
     assert given(lab_of_two).startswith("'',60")
-    assert page.is_file()
-    assert len(before) > 0
+    assert (lab_of_two.out / "pages" / "two.html").is_file()
     assert ids_of(lab_of_two.out / "figures") == ["first", "second"]
 
 
-def test_one_notebook_alone_in_a_new_folder_is_the_whole_report(lab_of_two: Any) -> None:
+def test_one_notebook_alone_in_a_new_folder_is_the_whole_report_but_for_a_copy_of_figures(lab_of_two: Any) -> None:
     assert lab_of_two.report(only=["two"]).executed == ("two",)
     assert ids_of(lab_of_two.out / "figures") == ["second"]
-
-
-def test_an_unknown_notebook_and_a_copy_of_some_figures_are_refused(lab_of_two: Any) -> None:
     with pytest.raises(InputError, match="use one of one, two"):
         lab_of_two.report(only=["three"])
     with pytest.raises(InputError, match="figures"):
@@ -148,3 +147,75 @@ def test_a_file_of_groups_that_names_no_judge_is_refused_before_anything_is_writ
         two.report(parameters={"groups": str(tmp_path / "groups.csv")})
     assert "\n" not in str(caught.value)
     assert not two.out.exists()
+
+
+def _of(lab: Any) -> Provenance:
+    return provenance(lab.bench, lab.bench / "runs", policy="balanced", dimension="overall", seed=0)
+
+
+def test_it_names_the_benchmark_as_it_is_on_disk(lab: Any) -> None:
+    facts = _of(lab).benchmark
+    assert (facts["name"], facts["kind"], facts["n_cases"]) == ("small", "general", 4)
+    assert facts["fingerprint"] == load(lab.bench).fingerprint()
+
+
+def test_a_run_is_told_apart_by_any_change_to_its_files(lab: Any) -> None:
+    before = _of(lab).runs[0]
+    named = ("judge", "run_id", "source", "same_cases")
+    assert [before[name] for name in named] == ["first", "first", "table", None]
+    with next((lab.bench / "runs").glob("*/part-*.parquet")).open("ab") as stream:
+        stream.write(b"x")
+    assert _of(lab).runs[0]["sha256"] != before["sha256"]
+
+
+def test_a_run_over_other_cases_is_found(lab: Any) -> None:
+    manifest = next((lab.bench / "runs").glob("*/manifest.json"))
+    raw = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**raw, "benchmark_fingerprint": "other"}))
+    assert _of(lab).runs[0]["same_cases"] is False
+    manifest.write_text(json.dumps({**raw, "benchmark_fingerprint": _of(lab).benchmark["case_fingerprint"]}))
+    assert _of(lab).runs[0]["same_cases"] is True
+
+
+def test_what_is_kept_under_version_control_holds_no_time_place_or_commit(lab: Any) -> None:
+    def at(moment: str, commit: str, device: str) -> str:
+        manifest = next((lab.bench / "runs").glob("*/manifest.json"))
+        raw = json.loads(manifest.read_text())
+        manifest.write_text(json.dumps({**raw, "created": moment, "git_commit": commit, "device": device}))
+        return json.dumps(_of(lab).stable())
+
+    assert at("2026-01-01", "abc", "cpu") == at("2027-01-01", "def", "cuda")
+    assert str(lab.folder) not in json.dumps(_of(lab).key())
+
+
+def test_the_code_hash_covers_every_module_but_not_the_sites_look(lab: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    package = tmp_path / "package"
+    (package / "report" / "html" / "templates").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "report" / "site.py").write_text("a = 1")
+    (package / "report" / "html" / "templates" / "style.css").write_text("p {}")
+    monkeypatch.undo()
+    monkeypatch.setattr(mrb_lib, "__file__", str(package / "__init__.py"))
+    code, look = module.code_hash(), module.template_hash()
+    (package / "report" / "html" / "templates" / "style.css").write_text("p { color: red }")
+    assert (module.code_hash() == code, module.template_hash() == look) == (True, False)
+    (package / "report" / "site.py").write_text("a = 2")
+    assert module.code_hash() != code
+    code = module.code_hash()
+    for room in ("assets", "case", "explorer"):
+        (package / "review" / room).mkdir(parents=True)
+    (package / "review" / "case" / "case.css").write_text("p {}")
+    assert module.code_hash() != code, "notebooks show cases in this style"
+    look = module.template_hash()
+    for name in ("assets/tokens.css", "case/case.css", "case/case.js", "case/overlay.js", "case/picture.js"):
+        (package / "review" / name).write_text("p { color: blue }")
+        assert module.template_hash() != look, "pages are drawn with it"
+        look = module.template_hash()
+    (package / "review" / "explorer" / "explorer.css").write_text("p {}")
+    assert module.template_hash() == look, "no page is drawn with it"
+
+
+def test_the_look_of_the_site_is_where_its_hash_looks() -> None:
+    package = Path(mrb_lib.__file__).parent
+    for pattern in module.LOOK:
+        assert any(path.is_file() for path in package.glob(pattern)), pattern

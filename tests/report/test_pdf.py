@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from mrb_lib.report.records import read_record
 from mrb_lib.review.case import case_html
 from mrb_lib.tables.errors import InputError, RunError
 from tests.pictures import png
-from tests.report.conftest import run_in_this_process
+from tests.report.conftest import Lab, run_in_this_process
 from tests.review.judged import judged
 
 pytestmark = pytest.mark.browser
@@ -31,8 +31,8 @@ HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">'
 
 
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory, new_lab: Callable[[Path], Any], publish: str) -> Any:
-    lab = new_lab(tmp_path_factory.mktemp("printed"))
+def printed(tmp_path_factory: pytest.TempPathFactory, publish: str) -> Any:
+    lab = Lab(tmp_path_factory.mktemp("printed"))
     lab.benchmark(kind="simulated", name=f"bench {HOSTILE}")
     lab.notebook(
         "01_first",

@@ -1,17 +1,22 @@
-"""What a name opens, and the embedded benchmark that is made when it is first asked for."""
+"""What a name opens, the embedded benchmark, and the notebooks that `mrb lab` writes over nobody's own work."""
 
+import ast
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import nbformat
 import pytest
 
 import mrb_lib
 import mrb_lib.demo
 from mrb_lib.demo.judges import JUDGES, REPEATS
 from mrb_lib.report import places
+from mrb_lib.report.defaults import DEFAULTS
+from mrb_lib.report.lab import opening, own_notebooks, prepare
 from mrb_lib.report.places import DEMO_JUDGES, home, make_demo
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
@@ -36,11 +41,8 @@ print(len(opened.verdicts), len(opened.manifests))
 """
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    lab = Lab(tmp_path)
-    lab.benchmark()
-    return lab
+def quiet(line: str) -> None:
+    """Show nothing."""
 
 
 @pytest.fixture
@@ -118,27 +120,8 @@ def test_the_demo_is_made_once_and_judged_by_every_weightless_judge(
     assert len(capsys.readouterr().err.splitlines()) == 1, "what takes long is said, and only when it is done"
 
 
-def test_the_demo_is_made_again_when_its_code_or_a_parameter_changes(
-    made: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_demo(cases=3, progress=lambda line: None)
-    make_demo(cases=4, progress=lambda line: None)
-    assert len(made) == 2
-    real = places.hash_of_source
-    monkeypatch.setattr(places, "hash_of_source", lambda *patterns: "changed" + real(*patterns))
-    make_demo(cases=4, progress=lambda line: None)
-    assert len(made) == 3
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        "demo/catalogue.toml", "demo/phrases.toml", "demo/outlines.toml", "demo/scenes.py", "demo/ratings.py",
-        "judges/roster/roster.toml", "verdicts/store.py",
-    ],
-)  # fmt: skip
 def test_every_file_that_a_demo_is_made_from_is_in_its_stamp(
-    changed: str, made: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = Path(mrb_lib.__file__).parent
     for source in package.rglob("*.*"):
@@ -147,17 +130,23 @@ def test_every_file_that_a_demo_is_made_from_is_in_its_stamp(
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(source.read_bytes())
     monkeypatch.setattr(places.mrb_lib, "__file__", str(tmp_path / "__init__.py"))
-    make_demo(cases=3, judges=["first"], progress=lambda line: None)
-    with (tmp_path / changed).open("a") as stream:
-        stream.write("# changed")
-    make_demo(cases=3, judges=["first"], progress=lambda line: None)
-    assert len(made) == 2
+    make_demo(cases=4, judges=["first"], progress=quiet)
+    make_demo(cases=3, judges=["first"], progress=quiet)
+    assert len(made) == 2, "another number of cases"
+    for n, changed in enumerate((
+        "demo/catalogue.toml", "demo/phrases.toml", "demo/outlines.toml", "demo/scenes.py", "demo/ratings.py",
+        "judges/roster/roster.toml", "verdicts/store.py",
+    ), start=3):  # fmt: skip
+        with (tmp_path / changed).open("a") as stream:
+            stream.write("# changed")
+        make_demo(cases=3, judges=["first"], progress=quiet)
+        assert len(made) == n, changed
 
 
 def test_other_judges_make_the_runs_again_and_reviews_stay(made: list[int]) -> None:
-    benchmark = make_demo(cases=3, progress=lambda line: None)
+    benchmark = make_demo(cases=3, progress=quiet)
     (benchmark / REVIEWS).write_text("what somebody said")
-    assert make_demo(cases=3, judges=("first", "longer"), progress=lambda line: None) == benchmark
+    assert make_demo(cases=3, judges=("first", "longer"), progress=quiet) == benchmark
     assert len(made) == 2
     assert len(list(benchmark.glob("runs/*/manifest.json"))) == 2 + len(JUDGES)
     assert (benchmark / REVIEWS).read_text() == "what somebody said"
@@ -183,9 +172,9 @@ def test_a_demo_that_was_interrupted_is_made_again(made: list[int], monkeypatch:
     with monkeypatch.context() as patch:
         patch.setattr(mrb_lib.demo, "write_demo", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            make_demo(cases=3, progress=lambda line: None)
+            make_demo(cases=3, progress=quiet)
     assert not (home() / "demo" / "benchmark").exists()
-    benchmark = make_demo(cases=3, progress=lambda line: None)
+    benchmark = make_demo(cases=3, progress=quiet)
     assert json.loads((benchmark / "stamp.json").read_text())["cases"] == 3
     assert not list(benchmark.parent.glob(".benchmark.*"))
 
@@ -201,3 +190,95 @@ def test_processes_that_start_together_make_the_demo_once(tmp_path: Path, monkey
     assert (tmp_path / "made").read_text() == "x"
     verdicts = 2 * (len(DEMO_JUDGES) + REPEATS * len(JUDGES))
     assert set(said) == {f"{verdicts} {len(DEMO_JUDGES) + len(JUDGES)}"}
+
+
+HOSTILE = '/data/\'; import os; os.abort() #"""\n{x} \\ \\1 é\u202e'
+START = "00_start.ipynb"
+
+
+def parameters(path: Path) -> dict[str, Any]:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    [cell] = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    statements = ast.parse(cell.source).body
+    assert all(isinstance(statement, ast.Assign) for statement in statements)
+    return {one.targets[0].id: ast.literal_eval(one.value) for one in statements}
+
+
+def test_every_notebook_is_written_and_opens_the_benchmark(tmp_path: Path) -> None:
+    written = prepare(tmp_path / "mine", "/b")
+    sources = sorted(own_notebooks().glob("*.ipynb"))
+    assert [path.name for path in written] == [source.name for source in sources]
+    assert next(iter(written)).name == START
+    assert not any(written.values())
+    for made, source in zip(written, sources, strict=True):
+        assert parameters(made) == {**parameters(source), "benchmark": "/b"}
+        before, after = (json.loads(path.read_text())["cells"] for path in (source, made))
+        tagged = [cell["metadata"].get("tags") == ["parameters"] for cell in before]
+        assert [one == other for one, other in zip(before, after, strict=True)] == [not tag for tag in tagged]
+
+
+def test_other_runs_are_set_for_all_that_is_opened_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [path] = [path for path in prepare(tmp_path, "/b", "/b/some runs") if path.name == START]
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    assert "parameters" in cells[0].metadata.tags
+    monkeypatch.setitem(DEFAULTS, "runs", "")
+    exec(cells[1].source, {"mrb_lib": mrb_lib})  # noqa: S102  # the library's own cell
+    assert DEFAULTS["runs"] == "/b/some runs"
+
+
+@pytest.mark.parametrize("runs", ["", HOSTILE])
+def test_a_hostile_path_is_text(runs: str, tmp_path: Path) -> None:
+    start = next(iter(prepare(tmp_path, HOSTILE, runs)))
+    assert parameters(start)["benchmark"] == HOSTILE
+    for cell in nbformat.read(start, as_version=4).cells:
+        if cell.cell_type == "code":
+            ast.parse(cell.source)
+
+
+@pytest.mark.parametrize("runs", ["", "/runs"])
+def test_a_notebook_of_the_same_benchmark_and_runs_is_kept_with_all_that_was_changed(runs: str, tmp_path: Path) -> None:
+    first = next(iter(prepare(tmp_path, "/b", runs)))
+    mine = json.loads(first.read_text())
+    mine["cells"].append({"cell_type": "markdown", "id": "mine", "metadata": {}, "source": "my own words"})
+    first.write_text(json.dumps(mine))
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    again = prepare(tmp_path, "/b", runs)
+    assert next(iter(again)) == first
+    assert all(again.values())
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert next(iter(prepare(tmp_path, "/b", "/other"))).name == "00_start-2.ipynb"
+
+
+@pytest.mark.parametrize("there", ["other", "{", "", '{"cells": []}', '{"cells": [{}]}'])
+def test_what_is_not_ours_keeps_its_name_and_ours_gets_a_number(there: str, tmp_path: Path) -> None:
+    mine = tmp_path / START
+    other = opening(json.loads((own_notebooks() / START).read_text()), "/other")
+    mine.write_text(json.dumps(other) if there == "other" else there)
+    before = mine.read_bytes()
+    start = next(iter(prepare(tmp_path, "/b")))
+    assert start.name == "00_start-2.ipynb"
+    assert mine.read_bytes() == before
+    assert parameters(start)["benchmark"] == "/b"
+    assert next(iter(prepare(tmp_path, "/b"))) == start
+
+
+def test_other_parameters_keep_what_they_were() -> None:
+    cell = {"cell_type": "code", "metadata": {"tags": ["parameters"]},
+            "source": ['benchmark = "demo"  # or a folder\n', "limit = 12  # cases"]}  # fmt: skip
+    other = {"cell_type": "code", "metadata": {}, "source": "benchmark = 1"}
+    made = opening({"cells": [cell, other], "nbformat": 4}, "/b")
+    assert made["cells"][0]["source"] == "benchmark = '/b'\nlimit = 12  # cases"
+    assert made["cells"][1] is other
+    assert made["nbformat"] == 4
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="name another with --folder"):
+        prepare(tmp_path / "file", "/b")
+
+
+def test_a_folder_without_notebooks_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no notebook"):
+        prepare(tmp_path / "mine", "/b", notebooks=tmp_path)

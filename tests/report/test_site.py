@@ -1,8 +1,6 @@
 """The site opens from disk with no network, every link leads somewhere, and hostile text stays text."""
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -12,6 +10,7 @@ from nbformat import v4
 
 from mrb_lib.report.html.site import MOST_LETTERS, prose_words, words
 from mrb_lib.review.pages import csp_hash
+from tests.report.conftest import Lab
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">"\'{{ 7*7 }}'
 CELLS = (
@@ -44,9 +43,9 @@ class Page:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, new_lab: Callable[[Path], Any], publish: str) -> Any:
+def made(tmp_path_factory: pytest.TempPathFactory, publish: str) -> Any:
     """A report of simulated data, with hostile text wherever text can come from, a failure, and absent figures."""
-    lab = new_lab(tmp_path_factory.mktemp("site"))
+    lab = Lab(tmp_path_factory.mktemp("site"))
     lab.benchmark(kind="simulated", name=f"bench {HOSTILE}", judge=f"judge {HOSTILE}")
     hostile = f"HOSTILE = {HOSTILE!r}\n"
     figures = 'publish_figure("plain-id", title=HOSTILE, caption=HOSTILE, reading=HOSTILE, simulated=True)'
@@ -176,15 +175,8 @@ def test_the_index_lists_figures_tables_absences_failures_and_provenance(made: A
     assert "figures/index.json" in index.links
     assert {f"../figures/plain-id.{suffix}" for suffix in ("png", "svg", "csv")} <= set(first.links)
     assert {"../tables/scores.csv", "../tables/scores.tex"} <= set(first.links)
-    for text in (
-        "Not applicable to these data: ",
-        "02_next, cell 3 failed",
-        "ValueError",
-        "pandas",
-        "balanced",
-        "clarity, overall",
-    ):
-        assert text in index.text
+    said = ("Not applicable to these data: ", "02_next, cell 3 failed", "ValueError", "balanced", "clarity, overall")
+    assert all(text in index.text for text in said)
     manifest = next((made.bench / "runs").glob("*/manifest.json"))
     assert manifest.parent.name in index.text
 
@@ -200,28 +192,11 @@ def test_pages_can_be_read_with_a_keyboard_and_a_screen_reader(pages: dict[str, 
         assert len(page.ids) == len(set(page.ids))
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("Cohen's  KAPPA\n[0.4]", "cohen's kappa [0.4]"),
-        ("ﬁgure", "figure"),
-        ("a\0b\u202ec\ud800d", "abcd"),
-        ("Straße", "strasse"),
-    ],
-)
-def test_words_are_small_and_plain(text: str, found: str) -> None:
-    assert words(text, None) == found
-
-
-def test_words_of_a_huge_text_are_its_first() -> None:
+def test_words_for_the_search_are_small_and_plain_and_of_prose_not_of_code() -> None:
+    said = {"Cohen's  KAPPA\n[0.4]": "cohen's kappa [0.4]", "ﬁgure": "figure", "a\0b\u202ec\ud800d": "abcd"}
+    assert {text: words(text, None) for text in said} == said
     assert len(words("x" * 10**6)) == MOST_LETTERS
-
-
-def test_the_prose_of_a_notebook_is_found_and_its_code_is_not() -> None:
-    notebook = v4.new_notebook(
-        cells=[
-            v4.new_markdown_cell("# A *title*\n\nWhy [kappa](x.md) falls; `net`."),
-            v4.new_code_cell("secret = 1"),
-        ]
+    prose = v4.new_markdown_cell("# A *title*\n\nWhy [kappa](x.md) falls; `net`.")
+    assert (
+        prose_words(v4.new_notebook(cells=[prose, v4.new_code_cell("secret = 1")])) == "a title why kappa falls; net."
     )
-    assert prose_words(notebook) == "a title why kappa falls; net."

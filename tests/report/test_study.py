@@ -34,7 +34,10 @@ def defaults(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestOpened:
-    def test_says_in_two_lines_what_is_loaded_and_which_options_hold(self, study: mrb.Study, full: Path) -> None:
+    def test_says_in_two_lines_what_is_loaded_and_which_options_hold(
+        self, study: mrb.Study, full: Path, small: Path
+    ) -> None:
+        assert repr(mrb.open(small)).startswith("small: 30 cases, 0 annotators, 1 judge, 30 verdicts.")
         first, second = repr(study).splitlines()
         assert first == "full (SIMULATED): 60 cases, 3 annotators, 7 judges, 6,720 verdicts."
         assert second.startswith("Policy balanced; gold: majority of 3 annotators' labels; ")
@@ -42,17 +45,10 @@ class TestOpened:
         other = repr(mrb.open(full, policy="official", by="organ", where="length > 20", seed=4))
         assert all(said in other for said in ("Policy official", "by organ", "where length > 20", "seed 4"))
 
-    def test_counts_one_as_one(self, small: Path) -> None:
-        assert repr(mrb.open(small)).startswith("small: 30 cases, 0 annotators, 1 judge, 30 verdicts.")
-
     def test_is_html_in_jupyterlab_with_names_as_text(self, study: mrb.Study) -> None:
         renamed = module.replace(study, benchmark=module.replace(
             study.benchmark, meta=module.replace(study.benchmark.meta, name="<b>x</b>")))  # fmt: skip
         assert "&lt;b&gt;x" in renamed._repr_html_()
-
-    def test_offers_the_tables_when_completed(self, study: mrb.Study) -> None:
-        assert study._ipython_key_completions_() == list(TABLES)
-        assert study["composition"].name == "composition"
 
     def test_takes_judges_by_name_in_a_list_or_by_group(self, full: Path) -> None:
         assert mrb.open(full, judges=["judge_1", "judge_0"]).judges == ["judge_0", "judge_1"]
@@ -135,8 +131,9 @@ class TestTable:
         assert text.count(r"\\") == len(board) + 1
         assert "judge\\_0" in text
 
-    def test_completes_columns_and_methods(self, study: mrb.Study) -> None:
-        board = study.table("accuracy")
+    def test_tables_columns_and_methods_are_completed(self, study: mrb.Study) -> None:
+        assert study._ipython_key_completions_() == list(TABLES)
+        board = study["accuracy"]
         assert {"plot", "show", "query", "pivot"} <= set(dir(board))
         assert "decisive_accuracy" in board._ipython_key_completions_()
 
@@ -194,11 +191,6 @@ class TestNotApplicable:
         with pytest.raises(NotApplicable, match="the table accuracy contains no row to show"):
             study.table("accuracy").query("judge == 'nobody'").show()
 
-    def test_one_kind_of_cases_is_a_table_of_one_row(self, small: Path) -> None:
-        kinds = mrb.open(small, resamples=60).table("composition")
-        assert len(kinds) == 1
-        assert "There is nothing to show" not in kinds.sentence
-
     def test_is_one_line_in_jupyterlab(self, capsys: pytest.CaptureFixture[str]) -> None:
         shell = InteractiveShell()
         shell.run_cell("import mrb_lib\nraise mrb_lib.NotApplicable('the cases name no responders.')")
@@ -206,12 +198,9 @@ class TestNotApplicable:
         assert (shown.out + shown.err).strip().endswith("Not applicable: the cases name no responders.")
         assert "Traceback" not in shown.out + shown.err
 
-    def test_the_conclusion_does_not_name_other_tables(self, study: mrb.Study) -> None:
-        said = study.conclude("agreement", "ceiling", "gold_rules")
+    def test_the_conclusion_leaves_it_out_and_names_no_other_tables(self, study: mrb.Study) -> None:
         assert "in other ways" in study.table("agreement").sentence
-        assert "in other ways" not in said
-
-    def test_the_conclusion_leaves_it_out(self, study: mrb.Study) -> None:
+        assert "in other ways" not in study.conclude("agreement", "ceiling", "gold_rules")
         said = study.conclude("accuracy", "criteria", dimension=DIMENSION)
         assert study.table("accuracy", dimension=DIMENSION).sentence in said
         assert said.startswith("SIMULATED data")
@@ -238,12 +227,6 @@ class TestCases:
                 assert store.views(study.benchmark.meta.name)["name"].tolist() == [view]
             monkeypatch.setenv("MRB_STORE", str(tmp_path / "other.sqlite"))
 
-    def test_bootstraps_any_statistic_of_their_scores(self, study: mrb.Study) -> None:
-        wide = study.scores("overall").pivot(index="case_id", columns="judge", values="score").reset_index()
-        made = study.bootstrap(wide, lambda rows: rows[study.judges].mean())
-        board = study.table("accuracy", dimension="overall").query("kind == 'judge'").set_index("judge")["accuracy"]
-        assert dict(zip(made["quantity"], made["estimate"], strict=True)) == pytest.approx(board.to_dict())
-
 
 class TestPublished:
     @pytest.fixture
@@ -251,7 +234,9 @@ class TestPublished:
         mrb.set_defaults(out=str(tmp_path), resamples=60)
         return mrb.open(full)
 
-    def test_a_figure_has_its_numbers_caption_and_cases(self, reported: mrb.Study, tmp_path: Path) -> None:
+    def test_a_figure_has_its_numbers_caption_and_cases_and_no_second_of_its_name(
+        self, reported: mrb.Study, tmp_path: Path
+    ) -> None:
         board = reported.table("accuracy", by="modality", dimension=DIMENSION)
         board.plot()
         sidecar = json.loads((tmp_path / "figures" / "subfields-modality.json").read_text())
@@ -260,20 +245,6 @@ class TestPublished:
         assert "policy: balanced; n = " in sidecar["caption"]
         numbers = pd.read_csv(io.StringIO((tmp_path / "figures" / "subfields-modality.csv").read_text()))
         assert numbers["accuracy"].tolist() == pytest.approx(board["accuracy"].tolist())
-        cell = next(each for each in sidecar["behind"]["cells"] if each["subfield"] == "CT")
-        ids = reported.cases(judge=cell["row"], dimension=DIMENSION, wrong=True)
-        assert set(cell["listed"]) == set(ids.loc[ids["modality"] == "CT", "case_id"])
-
-    def test_a_bar_of_any_column_leads_to_its_cases(self, reported: mrb.Study, tmp_path: Path) -> None:
-        reported.table("composition", by="model_a").plot("composition-by")
-        sidecar = json.loads((tmp_path / "figures" / "composition-by-model-a.json").read_text())
-        listed = {cell["subfield"]: cell["n_listed"] for cell in sidecar["behind"]["cells"]}
-        assert listed == reported.benchmark.cases["model_a"].value_counts().to_dict()
-        assert "n = 60 cases" in sidecar["caption"]
-
-    def test_a_second_figure_of_the_same_name_is_refused(self, reported: mrb.Study) -> None:
-        board = reported.table("accuracy")
-        board.plot()
         with pytest.raises(mrb.InputError, match="published already"):
             board.plot()
-        board.plot(id="another-leaderboard")
+        board.plot(id="another")

@@ -48,7 +48,7 @@ def assemble(
 
     Notes
     -----
-    Validated by tests/report/test_rebuild.py, tests/report/test_site.py and
+    Validated by tests/report/test_pipeline.py, tests/report/test_site.py and
     tests/report/test_pdf.py.
     """
     write_if_changed(out / "figures" / INDEX, index(records, made_from))

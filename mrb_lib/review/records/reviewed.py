@@ -137,7 +137,7 @@ def simulated_adjudications(
 
     Notes
     -----
-    Validated by tests/demo/test_reviews.py.
+    Validated by tests/demo/test_judges.py.
     """
     rng = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=(0x5EE, cases))))
     decided = labels[labels["choice"].notna()].merge(truth, on=["case_id", "dimension"], validate="1:1")

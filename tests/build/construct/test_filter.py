@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -66,6 +65,7 @@ def test_what_is_hard_is_kept_and_every_other_item_has_its_reason(work: Work, sc
     assert reasons == {"kept": 9, "not correct <= 2": 10, "not organ == 'abdomen'": 10, NO_REFERENCE: 1}
     assert result.models["accuracy"].tolist() == [10 / 29, 20 / 29, 1.0]
     assert result.models["n_excluded"].tolist() == [1, 1, 1]
+    assert (result.models["low"] < result.models["accuracy"]).all()
     assert result.models["chance"].tolist() == [0.5] * 3 and result.models["n_chance"].tolist() == [10] * 3
 
 
@@ -95,7 +95,11 @@ def test_most_of_a_models_samples_decide_whether_it_is_right(work: Work, script:
     run(work, script, samples=3)
     measures = work.difficulty().set_index("item_id")
     assert measures.loc["i00", "correct"] == 3 and measures.loc["i00", "share_correct"] == pytest.approx(2 / 3)
-    assert measures.loc["i00", "n_answers"] == 9 and np.isnan(measures.loc["i29", "correct"])
+    assert measures.loc["i00", "n_answers"] == 9 and measures.loc["i29", ["correct", "share_correct"]].isna().all()
+    assert measures.loc[["i05", "i15", "i25"], "correct"].tolist() == [3, 2, 1]
+    run(work, script, samples=4, again=True)
+    halves = work.difficulty().set_index("item_id").loc["i00", ["correct", "share_correct", "n_models"]]
+    assert halves.tolist() == [0, 0.5, 3], "half of a model's answers is not more than half"
 
 
 def test_answers_stand_in_the_order_of_items_models_and_samples_whatever_was_killed(
@@ -136,6 +140,13 @@ def test_a_judge_marks_what_no_rule_finds_right(work: Work, script: Script) -> N
                   FilterOptions(script.models("m1"), marker=blind)):  # fmt: skip
         with pytest.raises(InputError, match=r"no judge is named|shows no reference"):
             filter_items(work, wrong, extra=[script.roster], again=True)
+
+
+def test_a_mark_that_cannot_be_read_is_no_mark(work: Work, script: Script) -> None:
+    script.say = lambda model, item, sample: "no idea" if model == "marker" else "hepar"
+    run(work, script, marker=PlannedModel("marker", Settings(prompt="mark-answer")))
+    answers = work.answers()
+    assert answers["correct"].notna().sum() == answers["marked_by"].eq("letter").sum() == 30
 
 
 def test_a_judge_is_not_asked_where_rules_find_every_answer_right(work: Work, script: Script) -> None:

@@ -1,13 +1,10 @@
 """Items are read from the layouts of medical visual question answering sets, as their public cards describe them."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from mrb_lib.benchmarks.formats.mapping import mapped_columns
@@ -19,82 +16,57 @@ from .sources import drawing, stored
 PICTURE = stored(drawing(0))
 
 
-def image(folder: Path, name: str) -> None:
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_bytes(PICTURE)
-
-
 def as_json(path: Path, rows: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(rows), encoding="utf-8")
 
 
 def as_csv(path: Path, rows: list[dict[str, object]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     pd.DataFrame(rows).to_csv(path, index=False)
 
 
-def vqa_rad(src: Path) -> None:
-    row = {"qid": 5, "image_name": "synpic1.jpg", "image_organ": "HEAD", "question": "Is there a mass?",
-           "answer": "Yes", "question_type": "PRES", "answer_type": "CLOSED", "phrase_type": "freeform"}  # fmt: skip
-    as_json(src / "VQA_RAD Dataset Public.json", [row])
-    image(src / "VQA_RAD Image Folder", "synpic1.jpg")
-
-
-def slake(src: Path) -> None:
-    row = {"img_id": 1, "img_name": "xmlab1/source.jpg", "question": "Is there a mass?", "answer": "Yes", "qid": 0,
-           "location": "Abdomen", "modality": "MRI", "content_type": "Abnormality", "q_lang": "en"}  # fmt: skip
-    as_json(src / "train.json", [row])
-    as_json(src / "test.json", [row])
-    image(src / "imgs", "xmlab1/source.jpg")
-
-
-def pmc_vqa(src: Path) -> None:
-    row = {"index": 0, "Figure_path": "PMC1_F1.jpg", "Caption": "c", "Question": "Is there a mass?",
-           "Choice A": " A:Yes ", "Choice B": " B:No ", "Choice C": "C: Maybe", "Choice D": "D:Two",
-           "Answer": "A"}  # fmt: skip
-    as_csv(src / "test_2.csv", [row])
-    image(src / "figures", "PMC1_F1.jpg")
-
-
-def omnimedvqa(src: Path) -> None:
-    row = {"dataset": "ACRIMA", "question_id": "ACRIMA_0", "question_type": "Modality Recognition", "gt_answer": "Yes",
-           "question": "Is there a mass?", "image_path": "Images/ACRIMA/1.png", "option_A": "Yes", "option_B": "No",
-           "modality_type": "Fundus Photography"}  # fmt: skip
-    as_json(src / "QA_information" / "Open-access" / "ACRIMA.json", [row])
-    image(src, "Images/ACRIMA/1.png")
-
-
-def hub_shards(src: Path) -> None:
-    (src / "data").mkdir(parents=True)
-    table = {"image": [{"bytes": PICTURE, "path": None}], "question": ["Is there a mass?"], "answer": ["Yes"]}
-    pq.write_table(pa.table(table), src / "data" / "train-00000-of-00001.parquet")
-
-
-def hub_image_folder(src: Path) -> None:
-    image(src / "train", "1.png")
-    as_csv(src / "train" / "metadata.csv", [{"file_name": "1.png", "question": "Is there a mass?", "answer": "Yes"}])
-
-
-def own_table(src: Path) -> None:
-    image(src / "images", "1.png")
-    rows = {"item_id": ["a"], "images": [["1.png"]], "question": ["Is there a mass?"], "reference": ["Yes"],
-            "choices": [["Yes", "No"]], "organ": ["lung"]}  # fmt: skip
-    pd.DataFrame(rows).to_parquet(src / "items.parquet")
-
-
-def folder_of_images(src: Path) -> None:
-    image(src, "ct/1.png")
-    image(src, "ct/2.png")
-    as_csv(
-        src / "fragen.csv", [{"picture": "ct", "question": "Is there a mass?", "answer": "Yes", "options": "Yes; No"}]
-    )
-
-
-MADE: dict[str, tuple[Callable[[Path], None], str]] = {
-    "vqa_rad": (vqa_rad, "vqa_rad"), "slake": (slake, "slake"), "pmc_vqa": (pmc_vqa, "pmc_vqa"),
-    "omnimedvqa": (omnimedvqa, "omnimedvqa"), "shards": (hub_shards, "huggingface"),
-    "image folder": (hub_image_folder, "huggingface"), "own table": (own_table, "table"),
+ASKED = {"question": "Is there a mass?", "answer": "Yes"}
+SLAKE = {**ASKED, "img_id": 1, "img_name": "xmlab1/source.jpg", "qid": 0, "location": "Abdomen", "modality": "MRI",
+         "content_type": "Abnormality", "q_lang": "en"}  # fmt: skip
+SHARD = {"data/train-00000-of-00001.parquet": [{**ASKED, "image": {"bytes": PICTURE, "path": None}}]}
+MADE: dict[str, tuple[str, dict[str, object]]] = {
+    "vqa_rad": ("vqa_rad", {
+        "VQA_RAD Dataset Public.json": [{**ASKED, "qid": 5, "image_name": "synpic1.jpg", "image_organ": "HEAD",
+                                         "question_type": "PRES", "answer_type": "CLOSED", "phrase_type": "freeform"}],
+        "VQA_RAD Image Folder/synpic1.jpg": PICTURE}),
+    "slake": ("slake", {"train.json": [SLAKE], "test.json": [SLAKE], "imgs/xmlab1/source.jpg": PICTURE}),
+    "pmc_vqa": ("pmc_vqa", {
+        "test_2.csv": [{"index": 0, "Figure_path": "PMC1_F1.jpg", "Caption": "c", "Question": "Is there a mass?",
+                        "Choice A": " A:Yes ", "Choice B": " B:No ", "Choice C": "C: Maybe", "Choice D": "D:Two",
+                        "Answer": "A"}],
+        "figures/PMC1_F1.jpg": PICTURE}),
+    "omnimedvqa": ("omnimedvqa", {
+        "QA_information/Open-access/ACRIMA.json": [
+            {"dataset": "ACRIMA", "question_id": "ACRIMA_0", "question_type": "Modality Recognition",
+             "question": "Is there a mass?", "image_path": "Images/ACRIMA/1.png", "option_A": "Yes", "option_B": "No",
+             "gt_answer": "Yes", "modality_type": "Fundus Photography"}],
+        "Images/ACRIMA/1.png": PICTURE}),
+    "shards": ("huggingface", SHARD),
+    "image folder": ("huggingface", {"train/metadata.csv": [{**ASKED, "file_name": "1.png"}], "train/1.png": PICTURE}),
+    "own table": ("table", {
+        "items.parquet": [{"item_id": "a", "images": ["1.png"], "question": "Is there a mass?", "reference": "Yes",
+                           "choices": ["Yes", "No"], "organ": "lung"}],
+        "images/1.png": PICTURE}),
 }  # fmt: skip
+
+
+def write(src: Path, files: dict[str, object]) -> None:
+    """Write pictures, and rows in the form that the name of their file says."""
+    for name, content in files.items():
+        path = src / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        elif path.suffix == ".parquet":
+            pd.DataFrame(content).to_parquet(path)
+        else:
+            (as_csv if path.suffix == ".csv" else as_json)(path, content)
 
 
 def read(src: Path) -> list[SourceItem]:
@@ -114,10 +86,9 @@ CHOICES = {"pmc_vqa": ("Yes", "No", "Maybe", "Two"), "omnimedvqa": ("Yes", "No")
 @pytest.mark.parametrize("name", MADE)
 def test_every_layout_is_recognised_and_read_with_what_it_states(name: str, tmp_path: Path) -> None:
     """Choices are in order and without their letters; files that a desktop left are no tables."""
-    make, layout = MADE[name]
+    layout, files = MADE[name]
     src = tmp_path / name
-    src.mkdir()
-    make(src)
+    write(src, files)
     for path in [each for each in src.rglob("*") if each.suffix in (".csv", ".json", ".parquet")]:
         path.with_name(f"._{path.name}").write_bytes(b"\0\5\x16\7Mac OS X")
     assert find_layout(src).name == layout
@@ -132,21 +103,21 @@ def test_every_layout_is_recognised_and_read_with_what_it_states(name: str, tmp_
 
 
 def test_every_layout_is_tried_and_published_ones_have_a_licence() -> None:
-    assert {layout for _, layout in MADE.values()} == set(LAYOUTS)
+    assert {layout for layout, _ in MADE.values()} == set(LAYOUTS)
     stated = {name: layout.licence for name, layout in LAYOUTS.items() if layout.licence}
     assert stated == {"vqa_rad": "CC0-1.0", "slake": "CC-BY-4.0", "pmc_vqa": "CC-BY-SA"}
 
 
 def test_references_with_a_decimal_comma_are_numbers(tmp_path: Path) -> None:
     """An answer of 2.5 would be marked wrong by "2,5", which is a set of two."""
-    image(tmp_path, "1.png")
+    write(tmp_path, {"1.png": PICTURE})
     (tmp_path / "items.csv").write_text("image;question;reference\n1.png;How long?;2,5\n1.png;How wide?;3\n")
     assert [item.reference for item in read(tmp_path)] == ["2.5", "3"]
 
 
 @pytest.mark.parametrize(("name", "separator"), [("Items.CSV", ","), ("items.tsv", "\t")])
 def test_a_table_may_be_typed_as_people_type_it(tmp_path: Path, name: str, separator: str) -> None:
-    image(tmp_path, "1.png")
+    write(tmp_path, {"1.png": PICTURE})
     text = f"Question, answer,Image,Options,File Name\nSide?,left,.{chr(92)}1.png,left;right,\n"
     (tmp_path / name).write_text(text.replace(",", separator))
     [item] = read(tmp_path)
@@ -178,13 +149,14 @@ def test_choices_may_be_stated_by_letter(tmp_path: Path) -> None:
 
 
 def test_the_pictures_within_one_parquet_file_are_its_items(tmp_path: Path) -> None:
-    hub_shards(tmp_path)
-    [item] = LAYOUTS["table"].read(tmp_path / "data" / "train-00000-of-00001.parquet")
+    write(tmp_path, SHARD)
+    [item] = LAYOUTS["table"].read(tmp_path / next(iter(SHARD)))
     assert [picture.read() for picture in item.images] == [PICTURE]
 
 
 def test_columns_are_mapped_and_a_folder_stands_for_its_images(tmp_path: Path) -> None:
-    folder_of_images(tmp_path)
+    row = {**ASKED, "picture": "ct", "options": "Yes; No"}
+    write(tmp_path, {"ct/1.png": PICTURE, "ct/2.png": PICTURE, "fragen.csv": [row]})
     with mapped_columns(["picture=image"]) as columns:
         [item] = read(tmp_path)
         columns.check("table")
@@ -196,16 +168,11 @@ def test_columns_are_mapped_and_a_folder_stands_for_its_images(tmp_path: Path) -
     [
         (["im-10.png", "im-9.png", "im-100.png"], ["im-9.png", "im-10.png", "im-100.png"]),
         (["t1_s2.png", "t1_s11.png", "T1_s3.png"], ["t1_s2.png", "T1_s3.png", "t1_s11.png"]),
-        (
-            ["007.png", "10.png", "axial.png", "8b.png", "8a.png"],
-            ["007.png", "8a.png", "8b.png", "10.png", "axial.png"],
-        ),
+        (["7.png", "10.png", "axial.png", "8b.png", "8a.png"], ["7.png", "8a.png", "8b.png", "10.png", "axial.png"]),
     ],
 )
 def test_a_series_is_in_the_order_of_its_numbers(names: list[str], order: list[str], tmp_path: Path) -> None:
-    for name in names:
-        image(tmp_path, f"mr/{name}")
-    as_csv(tmp_path / "q.csv", [{"image": "mr", "question": "Is there a mass?", "answer": "Yes"}])
+    write(tmp_path, {**{f"mr/{name}": PICTURE for name in names}, "q.csv": [{**ASKED, "image": "mr"}]})
     assert [each.name for each in read(tmp_path)[0].images] == [f"mr/{name}" for name in order]
 
 
@@ -227,7 +194,6 @@ def test_an_option_or_answer_may_say_none(word: str, tmp_path: Path) -> None:
         as_json(tmp_path / name / path, rows)
     choices = {f"Choice {letter}": text for letter, text in lettered.items()}
     row = {"Figure_path": "a.png", "Question": asked, "Answer": "B", **choices}
-    (tmp_path / "pmc_vqa").mkdir()
     as_csv(tmp_path / "pmc_vqa" / "train.csv", [row, {**row, "Answer": "D", "Choice A": ""}])
     (tmp_path / "parquet").mkdir()
     frame = pd.DataFrame({"question": asked, "answer": [word, None], "choices": [options, None], "age": [1.0, np.nan]})

@@ -14,7 +14,6 @@ from mrb_lib.build.construct.simulated import write_simulated_work
 from mrb_lib.build.construct.status import next_commands, step_table
 from mrb_lib.build.construct.work import Work, open_work
 from mrb_lib.review.records.store import open_store
-from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
 
 ITEMS = 60
@@ -51,12 +50,6 @@ def test_the_same_seed_gives_the_same_tables(work: Work, tmp_path: Path) -> None
     again = write_simulated_work(tmp_path / "again", items=ITEMS)
     for name in ("items", "decisions", "answers", "difficulty", "screenings", "responses", "pairs", "cases"):
         assert (again.path / f"{name}.parquet").read_bytes() == (work.path / f"{name}.parquet").read_bytes(), name
-
-
-def test_too_few_items_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--cases 5"):
-        write_simulated_work(tmp_path / "work", items=5)
-    assert not (tmp_path / "work").exists()
 
 
 def test_after_a_release_other_pairs_are_annotated_first(work: Work, tmp_path: Path) -> None:

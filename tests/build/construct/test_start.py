@@ -52,12 +52,9 @@ def test_every_item_is_counted_with_its_reason(begun: tuple[Work, StartReport]) 
 
 def test_what_an_item_is_about_is_what_its_source_states(begun: tuple[Work, StartReport]) -> None:
     items = begun[0].items().set_index("item_id")
-    assert items.loc["q30", ["organ", "department", "modality"]].tolist() == [
-        "eye",
-        "Ophthalmology",
-        "Fundus photography",
-    ]
-    assert items.loc["q49", ["organ", "department", "modality"]].tolist() == ["chest", "Pulmonology", "CT"]
+    about = items[["organ", "department", "modality"]].loc
+    assert about["q30"].tolist() == ["eye", "Ophthalmology", "Fundus photography"]
+    assert about["q49"].tolist() == ["chest", "Pulmonology", "CT"]
     assert items.loc["q49", "left_behind"] == "PatientID, PatientName"
     assert items.loc["q0", ["licence", "source"]].tolist() == ["CC0-1.0", "hospital: questions.jsonl, line 1"]
     assert items.loc["q30", "licence"] == "hospital"
@@ -157,9 +154,8 @@ def test_files_that_no_item_uses_are_named(tmp_path: Path) -> None:
         "the image cannot be read": ["cut.png"],
     }
     items = work.items().set_index("item_id")
-    assert (
-        len(items.loc["series", "images"]) == 3 and items.loc["broken", "notes"] == "cut.png: the image cannot be read"
-    )
+    assert len(items.loc["series", "images"]) == 3
+    assert items.loc["broken", "notes"] == "cut.png: the image cannot be read"
     decisions = work.decisions().set_index("item_id")["kept"]
     assert decisions.to_dict() == {"series": True, "cine": True, "pages": True, "broken": False}
 

@@ -50,16 +50,6 @@ def test_every_item_is_kept_or_left_out_for_a_reason(work: Work) -> None:
     assert work.responses().empty and "flag" in work.responses()
 
 
-def test_the_same_step_again_does_nothing_and_another_choice_is_refused(work: Work) -> None:
-    assert run(work, "filter", keep="correct<=2")
-    assert not run(work, "filter", keep="correct<=2")
-    with pytest.raises(InputError, match=r"keep was 'correct<=2', now 'correct<=3'.*--again"):
-        run(work, "filter", keep="correct<=3")
-    with pytest.raises(InputError, match="seed was 0, now 1"):
-        run(work, "filter", keep="correct<=2", seed=1)
-    assert run(work, "filter", keep="correct<=3", again=True)
-
-
 def test_a_changed_earlier_choice_makes_later_steps_stale(work: Work) -> None:
     run(work, "respond", model="m")
     assert work.stale() == {}

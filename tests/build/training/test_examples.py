@@ -7,7 +7,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.build.training.examples import DROPPED_TIE, NO_LABEL, NO_REFERENCE, ExampleOptions, examples
+from mrb_lib.build.training.examples import NO_LABEL, NO_REFERENCE, ExampleOptions, examples
 from mrb_lib.tables.errors import InputError
 
 VOTES = {
@@ -17,7 +17,7 @@ VOTES = {
 }
 
 
-def _benchmark(votes: dict[str, dict[str, str]] = VOTES, annotators: str = "xyz") -> Benchmark:
+def _benchmark(votes: dict[str, dict[str, str]] = VOTES) -> Benchmark:
     cases = pd.DataFrame(
         {"case_id": list(votes), "question": "What is seen?", "response_a": "A lesion.", "response_b": "Nothing."}
     ).assign(images=[[] for _ in votes], reference=pd.Series(["A lesion.", None, "Nothing."]))
@@ -26,7 +26,7 @@ def _benchmark(votes: dict[str, dict[str, str]] = VOTES, annotators: str = "xyz"
             (case, annotator, dimension, {"t": "tie"}.get(letter, letter))
             for case, by_dimension in votes.items()
             for dimension, letters in by_dimension.items()
-            for annotator, letter in zip(annotators, letters, strict=False)
+            for annotator, letter in zip("xyz", letters, strict=True)
         ],
         columns=["case_id", "annotator", "dimension", "choice"],
     )
@@ -46,23 +46,7 @@ def test_the_answer_to_a_prompt_is_the_position_of_the_preferred_response() -> N
     assert made.rows.groupby("pick")["p_first"].first().to_dict() == {"first": 1.0, "second": 0.0, "tie": 0.5}
     assert made.left_out == {NO_LABEL: 1}
     assert made.case_ids == list(VOTES)
-
-
-def test_in_both_orders_first_and_second_are_right_equally_often() -> None:
-    rows = examples(_benchmark(), list(VOTES), ExampleOptions()).rows
-    assert rows["p_first"].mean() == 0.5
     assert set(examples(_benchmark(), list(VOTES), ExampleOptions(swap=False)).rows["order"]) == {"AB"}
-
-
-def test_only_the_cases_and_dimensions_asked_for() -> None:
-    rows = examples(_benchmark(), ["second"], ExampleOptions(dimensions=("overall",))).rows
-    assert set(rows["case_id"]) == {"second"} and set(rows["dimension"]) == {"overall"}
-
-
-def test_ties_can_be_dropped_and_are_counted() -> None:
-    made = examples(_benchmark(), list(VOTES), ExampleOptions(ties="drop"))
-    assert "tie" not in set(made.rows["pick"])
-    assert made.left_out == {NO_LABEL: 1, DROPPED_TIE: 1}
 
 
 def test_references_are_shown_never_always_or_for_half_of_the_cases() -> None:
@@ -87,17 +71,17 @@ def test_a_case_without_a_reference_is_left_out_where_all_are_shown_one() -> Non
 
 
 @pytest.mark.parametrize(
-    ("votes", "annotators", "cases", "options", "message"),
+    ("votes", "cases", "options", "message"),
     [
-        (VOTES, "xyz", [], {}, "no label is left to train on"),
-        ({"one": {"overall": "AAA"}}, "xyz", ["one"], {"swap": False}, "nothing to tell apart"),
-        ({"one": {"overall": "ttt"}}, "xyz", ["one"], {}, "nothing to tell apart"),
-        (VOTES, "xyz", list(VOTES), {"dimensions": ("charm",)}, "dimension 'charm': use some of overall, accuracy"),
+        (VOTES, [], {}, "no label is left to train on"),
+        ({"one": {"overall": "AAA"}}, ["one"], {"swap": False}, "nothing to tell apart"),
+        ({"one": {"overall": "ttt"}}, ["one"], {}, "nothing to tell apart"),
+        (VOTES, list(VOTES), {"dimensions": ("charm",)}, "dimension 'charm': use some of overall, accuracy"),
     ],
 )
 def test_bad_input_is_one_line(
-    votes: dict[str, dict[str, str]], annotators: str, cases: list[str], options: dict[str, object], message: str
+    votes: dict[str, dict[str, str]], cases: list[str], options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InputError, match=message) as raised:
-        examples(_benchmark(votes, annotators), cases, ExampleOptions(**options))
+        examples(_benchmark(votes), cases, ExampleOptions(**options))
     assert "\n" not in str(raised.value)

@@ -1,6 +1,7 @@
 """Rows to train on elsewhere: the prompts that judge, the annotators' answers, and nothing of the test."""
 
 import json
+import shutil
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -43,9 +44,8 @@ def export(tmp_path: Path) -> Callable[..., pd.DataFrame]:
 
     def run(format_: str, benchmark: Benchmark, **options: object) -> pd.DataFrame:
         folder = tmp_path / format_
-        for path in sorted(folder.rglob("*"), reverse=True) if folder.exists() else []:
-            path.unlink() if path.is_file() else path.rmdir()
-        folder.mkdir(exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
         WRITERS[format_].convert(benchmark, empty_verdicts(), folder, **options)
         [file] = folder.glob("*.parquet")
         rows = pd.read_parquet(file)

@@ -36,7 +36,7 @@ from tests import tiny_models
 
 pytestmark = pytest.mark.slow
 
-Tiny = Callable[[str], Path]
+Tiny, Fit = Callable[[str], Path], Callable[..., Trained]
 CPU = Settings(device="cpu", dtype="float32")
 BLIND = replace(CPU, without_images=True)  # for models that read text only
 SHORT: dict[str, object] = {"epochs": 1, "batch": 4, "learning_rate": 1e-3, "evaluations": 1}
@@ -58,6 +58,16 @@ def _settings(folder: Path) -> Settings:
 def _record(folder: Path) -> dict[str, object]:
     record: dict[str, object] = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     return record
+
+
+@pytest.fixture
+def fit(bench: Benchmark, tiny: Tiny, tmp_path: Path) -> Fit:
+    """Trains a tiny model in the shortest way, into a folder of the test's own; `on` may be another benchmark."""
+
+    def run(base: str | Path = "llama", out: str | Path = "tuned", on: Benchmark = bench, **values: object) -> Trained:
+        return _train(on, tmp_path / out, tiny(base) if isinstance(base, str) else base, **values)
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -85,16 +95,16 @@ class TestWhatIsWritten:
         ],
     )
     def test_judges_as_it_did_at_its_best_evaluation(
-        self, method: str, architecture: str, more: dict[str, object], bench: Benchmark, tiny: Tiny, tmp_path: Path
+        self, method: str, architecture: str, more: dict[str, object], bench: Benchmark, fit: Fit, tmp_path: Path
     ) -> None:
-        base, out = tiny(architecture), tmp_path / "tuned"
-        trained = _train(bench, out, base, method=method, epochs=2, evaluations=2, **more)
+        trained = fit(architecture, method=method, epochs=2, evaluations=2, **more)
         best = max(trained.curve, key=lambda point: point.accuracy or 0.0)
         validation = bench.cases[bench.cases["split"] == "validation"]
         folder = tmp_path / "validation"
         kept = bench.annotations[bench.annotations["case_id"].isin(validation["case_id"])]
         save(replace(bench, cases=validation.reset_index(drop=True), annotations=kept.reset_index(drop=True)), folder)
-        [done] = judge(load(folder), tmp_path / "runs", [f"path:{out}"], settings=_settings(base))
+        settings = BLIND if architecture == "llama" else CPU
+        [done] = judge(load(folder), tmp_path / "runs", [f"path:{trained.folder}"], settings=settings)
         assert done.judge == "tuned"
         verdicts = load_verdicts(tmp_path / "runs", validation)
         assert verdicts["status"].eq("ok").all()
@@ -124,17 +134,9 @@ class TestWhatIsWritten:
         assert str(out.parent) not in card + json.dumps(record)
         assert [path.name for path in out.parent.iterdir()] == ["tuned"], "nothing is left of the work"
 
-    def test_learns(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-        trained = _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", epochs=10)
-        losses = [point.loss for point in trained.curve if point.loss is not None]
+    def test_learns(self, fit: Fit) -> None:
+        losses = [point.loss for point in fit(method="reward", epochs=10).curve if point.loss is not None]
         assert losses[-1] < 0.5 * losses[0]
-
-    def test_activations_that_are_computed_twice_change_no_weight(
-        self, bench: Benchmark, lettered: Trained, tiny: Tiny, tmp_path: Path
-    ) -> None:
-        again = _train(bench, tmp_path / "tuned", tiny("llama"), method="sft", gradient_checkpointing=True)
-        weights = [load_file(done.folder / "model.safetensors") for done in (again, lettered)]
-        assert max(float((value - weights[1][name]).abs().max()) for name, value in weights[0].items()) < 1e-5
 
     def test_adapters_on_rounded_weights_are_written_alone_and_judge(self, bench: Benchmark, tmp_path: Path) -> None:
         base, told = tiny_models.write(tmp_path / "base", "llama", width=192), list[str]()  # in whole blocks of 64
@@ -155,7 +157,7 @@ def bench_labels(bench: Benchmark) -> pd.Series:
 
 class TestReferences:
     def test_half_of_the_cases_learn_the_prompt_that_shows_one(
-        self, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, bench: Benchmark, fit: Fit, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         texts: dict[str, list[bool]] = {}
         render = Prompt.render
@@ -167,16 +169,16 @@ class TestReferences:
 
         monkeypatch.setattr(Prompt, "render", noted)
         learnt = bench.cases[bench.cases["split"] == "train"]
-        _train(bench, tmp_path / "half", tiny("llama"), method="sft", reference="half")
+        trained = fit(method="sft", reference="half")
         shown = [any(texts[question]) for question in learnt["question"]]
         assert 0 < sum(shown) < len(learnt)
-        assert _record(tmp_path / "half")["prompt"] == "single"
+        assert _record(trained.folder)["prompt"] == "single"
         validated = bench.cases[bench.cases["split"] == "validation"]["question"]
         assert not any(any(texts.get(question, [])) for question in validated)
 
-    def test_kept_they_are_shown_to_the_trained_judge_too(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-        _train(bench, tmp_path / "kept", tiny("llama"), method="sft", reference="keep")
-        [done] = judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'kept'}"], settings=CPU, limit=2)
+    def test_kept_they_are_shown_to_the_trained_judge_too(self, bench: Benchmark, fit: Fit, tmp_path: Path) -> None:
+        kept = fit(method="sft", reference="keep").folder
+        [done] = judge(bench, tmp_path / "runs", [f"path:{kept}"], settings=CPU, limit=2)
         assert read_manifest(done.folder).prompt_id == "single-reference"
 
 
@@ -219,7 +221,7 @@ def _last_step(work: Path) -> int:
 
 class TestLimits:
     def test_too_little_memory_halves_the_batch_and_a_step_stays_a_step(
-        self, bench: Benchmark, lettered: Trained, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, lettered: Trained, fit: Fit, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         forward, sizes = LetterLoss.__call__, []
 
@@ -230,7 +232,7 @@ class TestLimits:
             return forward(self, model, cases)
 
         monkeypatch.setattr(LetterLoss, "__call__", limited)
-        trained = _train(bench, tmp_path / "tuned", tiny("llama"), method="sft")
+        trained = fit(method="sft")
         assert sizes[:3] == [4, 2, 1] and set(sizes[2:]) == {1}
         assert any("going on with 1 at a time" in notice for notice in trained.notices)
         for ours, theirs in zip(trained.curve, lettered.curve, strict=True):
@@ -239,25 +241,21 @@ class TestLimits:
         for name, value in weights[0].items():
             assert (value - weights[1][name]).abs().max() < 1e-4, name
 
-    def test_no_memory_for_one_case_is_said(
-        self, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_no_memory_for_one_case_is_said(self, fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
         def never(self: LetterLoss, model: object, cases: list[object]) -> torch.Tensor:
             raise torch.OutOfMemoryError("not enough memory")
 
         monkeypatch.setattr(LetterLoss, "__call__", never)
         with pytest.raises(RunError, match="does not fit"):
-            _train(bench, tmp_path / "tuned", tiny("llama"), method="sft")
+            fit(method="sft")
 
-    def test_patience_stops_when_nothing_gets_better(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-        trained = _train(
-            bench, tmp_path / "tuned", tiny("llama"), method="reward", learning_rate=1e-9, epochs=9, patience=2
-        )
+    def test_patience_stops_when_nothing_gets_better(self, fit: Fit) -> None:
+        trained = fit(method="reward", learning_rate=1e-9, epochs=9, patience=2)
         assert len(trained.curve) == 3, "before training, and two evaluations without a better one"
 
     @pytest.mark.parametrize(("when", "last"), [(1, 0), (2, 0), (3, 2)])
     def test_a_loss_that_is_no_number_stops_it_and_keeps_the_checkpoint_before(
-        self, when: int, last: int, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, when: int, last: int, fit: Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         forward, n_steps = LetterLoss.__call__, iter(range(1, 99))
 
@@ -265,40 +263,37 @@ class TestLimits:
             return forward(self, model, cases) * (float("nan") if next(n_steps) == when else 1.0)
 
         monkeypatch.setattr(LetterLoss, "__call__", diverging)
-        with pytest.raises(
-            RunError, match=rf"^step {when}: (the loss is nan|weights are no longer numbers), .* lower --lr"
-        ) as raised:
-            _train(bench, tmp_path / "tuned", tiny("llama"), batch=1, n_cases=4, evaluations=2)
+        said = rf"^step {when}: (the loss is nan|weights are no longer numbers), .* lower --lr"
+        with pytest.raises(RunError, match=said) as raised:
+            fit(batch=1, n_cases=4, evaluations=2)
         assert not (tmp_path / "tuned").exists()
         kept = list(tmp_path.glob(".tuned.training/checkpoint-*/trained.safetensors"))
         assert [path.parent.name for path in kept] == [f"checkpoint-{last}"] * bool(last)
         assert not last or f"checkpoint-{last} is the last" in str(raised.value)
         assert all(bool(value.isfinite().all()) for path in kept for value in load_file(path).values())
 
-    def test_weights_that_are_no_numbers_are_not_kept(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+    def test_weights_that_are_no_numbers_are_not_kept(self, fit: Fit, tmp_path: Path) -> None:
         with pytest.raises(RunError, match=r"^step 1: weights are no longer numbers"):
-            _train(bench, tmp_path / "tuned", tiny("llama"), learning_rate=float("inf"), n_cases=2)
+            fit(learning_rate=float("inf"), n_cases=2)
         assert not list(tmp_path.iterdir())
 
-    def test_minutes_stop_it(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-        trained = _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", epochs=999, max_minutes=0.002)
+    def test_minutes_stop_it(self, fit: Fit) -> None:
+        trained = fit(method="reward", epochs=999, max_minutes=0.002)
         assert 0 < trained.curve[-1].step < 999
-        assert (tmp_path / "tuned" / "training.json").is_file()
+        assert (trained.folder / "training.json").is_file()
 
 
 class TestOnceMore:
-    def test_a_finished_training_is_not_made_again(self, bench: Benchmark, rewarded: Trained, tiny: Tiny) -> None:
+    def test_a_finished_training_is_not_made_again_or_replaced(self, rewarded: Trained, fit: Fit) -> None:
         written = (rewarded.folder / "training.json").stat().st_mtime_ns
-        again = _train(bench, rewarded.folder, tiny("llama"), method="reward")
+        again = fit(out=rewarded.folder, method="reward")
         assert list(again.curve) == list(rewarded.curve) and "was trained already" in again.notices
+        with pytest.raises(InputError, match="trained in another way"):
+            fit(out=rewarded.folder, method="reward", seed=1)
         assert (rewarded.folder / "training.json").stat().st_mtime_ns == written
 
-    def test_another_recipe_does_not_take_its_place(self, bench: Benchmark, rewarded: Trained, tiny: Tiny) -> None:
-        with pytest.raises(InputError, match="trained in another way"):
-            _train(bench, rewarded.folder, tiny("llama"), method="reward", seed=1)
-
     def test_an_unfinished_training_goes_on_with_its_own_recipe_only(
-        self, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, fit: Fit, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         forward, n_steps = LetterLoss.__call__, iter(range(99))
 
@@ -310,35 +305,30 @@ class TestOnceMore:
         with monkeypatch.context() as patch:
             patch.setattr(LetterLoss, "__call__", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                _train(bench, tmp_path / "tuned", tiny("llama"), method="sft", evaluations=2)
+                fit(method="sft", evaluations=2)
         with pytest.raises(InputError, match="was interrupted here"):
-            _train(bench, tmp_path / "tuned", tiny("llama"), method="sft", evaluations=2, seed=5)
-        _train(bench, tmp_path / "tuned", tiny("llama"), method="sft", evaluations=2)
+            fit(method="sft", evaluations=2, seed=5)
+        fit(method="sft", evaluations=2)
 
-    def test_a_wish_that_was_wrong_leaves_nothing_in_the_way_of_the_next(
-        self, bench: Benchmark, tiny: Tiny, tmp_path: Path
-    ) -> None:
+    def test_a_wish_that_was_wrong_leaves_nothing_in_the_way_of_the_next(self, fit: Fit, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="a reward model is shown"):
-            _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", reference="keep")
+            fit(method="reward", reference="keep")
         assert not list(tmp_path.iterdir())
-        _train(bench, tmp_path / "tuned", tiny("llama"), method="reward")
+        fit(method="reward")
 
-    def test_a_head_goes_on_from_where_it_was(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-        first = _train(bench, tmp_path / "first", tiny("llama"), method="reward", epochs=4)
+    def test_a_head_goes_on_from_where_it_was(self, fit: Fit) -> None:
+        first = fit(out="first", method="reward", epochs=4)
         best = max(point.accuracy or 0.0 for point in first.curve)
-        further = _train(bench, tmp_path / "further", tmp_path / "first", method="reward", seed=4)
+        further = fit(first.folder, "further", method="reward", seed=4)
         assert _record(further.folder)["started_from"]["digests"] == _record(first.folder)["digests"]
         assert further.curve[0].accuracy == best
-        heads = [load_file(tmp_path / name / "reward_head.safetensors")["weight"] for name in ("first", "further")]
+        heads = [load_file(done.folder / "reward_head.safetensors")["weight"] for done in (first, further)]
         assert torch.nn.functional.cosine_similarity(*heads).min() > 0.9
 
-    def test_not_where_what_it_has_seen_is_now_for_testing(
-        self, bench: Benchmark, lettered: Trained, tmp_path: Path
-    ) -> None:
+    def test_not_where_what_it_has_seen_is_now_for_testing(self, bench: Benchmark, lettered: Trained, fit: Fit) -> None:
         turned = bench.cases["split"].map({"train": "test", "validation": "validation", "test": "train"})
-        moved = replace(bench, cases=bench.cases.assign(split=turned))
         with pytest.raises(InputError, match=r"was trained on \d+ test cases"):
-            _train(moved, tmp_path / "second", lettered.folder, method="sft")
+            fit(lettered.folder, on=replace(bench, cases=bench.cases.assign(split=turned)), method="sft")
 
 
 class TestBadInput:
@@ -368,10 +358,10 @@ class TestBadInput:
         ],
     )
     def test_is_one_line_and_nothing_is_written(
-        self, values: dict[str, object], message: str, bench: Benchmark, tiny: Tiny, tmp_path: Path
+        self, values: dict[str, object], message: str, fit: Fit, tmp_path: Path
     ) -> None:
         with pytest.raises((InputError, RunError), match=message) as raised:
-            _train(bench, tmp_path / "tuned", tiny("llama"), **values)
+            fit(**values)
         assert "\n" not in str(raised.value)
         assert not list(tmp_path.iterdir())
 
@@ -384,11 +374,11 @@ class TestBadInput:
         ],
     )
     def test_arguments_are_refused_before_weights_are_read(
-        self, values: dict[str, object], bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, values: dict[str, object], fit: Fit, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("mrb_lib.judges.local.base.LocalJudge.load", lambda judge: pytest.fail("weights are read"))
         with pytest.raises(InputError, match="refuses its arguments"):
-            _train(bench, tmp_path / "tuned", tiny("llama"), **values)
+            fit(**values)
 
     @pytest.mark.parametrize("share", [0.5, 1.5])
     def test_a_full_disk_is_named_and_training_goes_on_when_there_is_room(
@@ -416,41 +406,40 @@ class TestBadInput:
         assert not (tmp_path / "tuned").exists()
         _train(bench, tmp_path / "tuned", base, method="sft", n_cases=2)
 
-    def test_no_split(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-        without = replace(bench, cases=bench.cases.drop(columns="split"))
-        with pytest.raises(InputError, match="run `mrb split"):
-            _train(without, tmp_path / "tuned", tiny("llama"))
-
-    def test_no_training_case(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match="no case is for training"):
-            _train(replace(bench, cases=bench.cases.assign(split="test")), tmp_path / "tuned", tiny("llama"))
+    def test_no_split_or_no_training_case(self, bench: Benchmark, fit: Fit) -> None:
+        for cases, message in (
+            (bench.cases.drop(columns="split"), "run `mrb split"),
+            (bench.cases.assign(split="test"), "no case is for training"),
+        ):
+            with pytest.raises(InputError, match=message):
+                fit(on=replace(bench, cases=cases))
 
     def test_an_adapter_that_is_damaged_or_on_other_weights_than_it_was_trained_on(
-        self, bench: Benchmark, tiny: Tiny, tmp_path: Path
+        self, bench: Benchmark, tiny: Tiny, fit: Fit, tmp_path: Path
     ) -> None:
-        base = tmp_path / "base"
-        shutil.copytree(tiny("llama"), base)
-        _train(bench, tmp_path / "adapter", base, lora=True, keep_adapter=True)
-        weights = tmp_path / "adapter" / "adapter_model.safetensors"
+        base = Path(shutil.copytree(tiny("llama"), tmp_path / "base"))
+        adapter = fit(base, "adapter", lora=True, keep_adapter=True).folder
+
+        def check_refused(message: str, settings: Settings = CPU) -> None:
+            with pytest.raises(InputError, match=message) as raised:
+                judge(bench, tmp_path / "runs", [f"path:{adapter}"], settings=settings)
+            assert "\n" not in str(raised.value)
+
+        weights = adapter / "adapter_model.safetensors"
         content = weights.read_bytes()
         weights.write_bytes(content[: len(content) // 2])
-        with pytest.raises(InputError, match="cannot be loaded as a judge") as raised:
-            judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'adapter'}"], settings=BLIND)
-        assert "\n" not in str(raised.value)
+        check_refused("cannot be loaded as a judge", BLIND)
         weights.write_bytes(content)
         shutil.rmtree(base)
         shutil.copytree(tiny("llava"), base)
-        with pytest.raises(InputError, match="adapter for other weights") as raised:
-            judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'adapter'}"], settings=CPU)
-        assert "\n" not in str(raised.value)
+        check_refused("adapter for other weights")
         shutil.rmtree(base)
-        with pytest.raises(InputError, match="not on this machine"):
-            judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'adapter'}"], settings=CPU)
+        check_refused("not on this machine")
 
 
-def test_the_same_seed_draws_the_same_adapters(bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+def test_the_same_seed_draws_the_same_adapters(fit: Fit) -> None:
     kept = {"method": "sft", "lora": True, "keep_adapter": True, "n_cases": 2}
-    made = [_train(bench, tmp_path / str(i), tiny("llama"), **kept, seed=seed) for i, seed in enumerate((3, 3, 4))]
+    made = [fit(out=str(i), **kept, seed=seed) for i, seed in enumerate((3, 3, 4))]
     one, same, other = ((done.folder / "adapter_model.safetensors").read_bytes() for done in made)
     assert one == same != other
 

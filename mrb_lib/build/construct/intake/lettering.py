@@ -17,7 +17,7 @@ def looks_lettered(picture: Image.Image) -> bool:
 
     Shapes are strokes much brighter, or much darker, than what is within a few pixels of them (the top-hat transform),
     as high as letters and not wider than high by much, and of one line are those of similar height that stand on it
-    side by side. Validated by tests/build/construct/test_lettering.py.
+    side by side. Validated by tests/build/construct/test_dicom.py.
     """
     grey = picture.convert("L")
     for side in (_SIDE, _SIDE // 2):  # at half the size, strokes of large letters are narrow enough

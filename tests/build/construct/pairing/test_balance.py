@@ -129,16 +129,13 @@ def _pairs(each: int, names: list[str] = NAMES) -> pd.DataFrame:
     return frame.assign(length_a=[(10, 30)[i % 2] for i in range(len(rows))], length_b=20)
 
 
-def test_counts() -> None:
+def test_meetings_lengths_and_responders_that_never_meet_the_others_are_counted() -> None:
     found = design(_pairs(50)).set_index("quantity")["value"]
     assert found[["n_cases", "n_items", "n_responders", "fewest_meetings", "most_meetings", "n_parts"]].tolist() == (
         [300, 300, 4, 50, 50, 1]
     )
     assert found["longer_first"] == 0.5
     assert np.isnan(design(_pairs(1).assign(length_a=20)).set_index("quantity")["value"]["longer_first"])
-
-
-def test_responders_that_never_meet_the_others_are_counted() -> None:
     apart = pd.concat([_pairs(9), _pairs(9, ["x", "y"])], ignore_index=True)
     assert design(apart).set_index("quantity")["value"]["n_parts"] == 2
     assert meetings(apart).set_index(["model_1", "model_2"])["n"]["a", "x"] == 0
