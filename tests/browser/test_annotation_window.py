@@ -118,7 +118,7 @@ def test_answers_fill_the_window(new_page: Callable[..., Page], served: Served) 
 def test_saved_is_said_of_what_is_stored_only(page: Page, served: Served) -> None:
     desk(page, served.address, "Dr Two")
     state = page.locator(".mrb-row .mrb-state").first
-    with paused(served.process):
+    with paused(served):
         page.locator(".mrb-pick").first.click()
         expect(state).to_have_text("saving …")
         expect(page.locator(".mrb-answered")).to_have_count(0)
@@ -237,7 +237,7 @@ def test_the_tab_asks_before_what_is_not_saved_is_lost(page: Page, served: Serve
     expect(page.get_by_label("Your comment on this case")).to_have_value("half a thought")
     page.get_by_role("button", name="Save comment").click()
     told(page, "Comment saved.")
-    with paused(served.process):
+    with paused(served):
         page.locator(".mrb-pick").first.click()
         expect(page.locator(".mrb-saved")).to_have_text("Saving …")
         page.evaluate("location.href = 'about:blank'")

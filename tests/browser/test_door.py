@@ -1,5 +1,6 @@
 """Who has no token, or an old one, and whose server went away: told so, and nothing typed is lost."""
 
+import os
 import signal
 from collections.abc import Callable
 
@@ -46,7 +47,7 @@ def test_answers_on_their_way_outlive_their_server(page: Page, bench: Benchmark)
     deal(bench, ME, first=2)
     with Served("annotate", path_of(bench)) as served:
         desk(page, served.address, ME)
-        served.process.send_signal(signal.SIGSTOP)
+        os.kill(served.process.pid or 0, signal.SIGSTOP)
         press(page, "ab")
         expect(page.locator(".mrb-saved")).to_contain_text("Saving")
         served.process.kill()
@@ -71,7 +72,7 @@ def test_a_withdrawal_whose_answer_was_lost_stands_in_nobodys_way(page: Page, be
     explorer(page, served.address, who="Dr Unheard")
     press(page, "1s")
     expect(page.locator(".mrb-saved")).to_contain_text("Saved")
-    with paused(served.process):
+    with paused(served):
         page.evaluate("window.hasty = true")
         page.get_by_role("button", name="Withdraw").click()
         expect(page.locator(".mrb-saved")).to_contain_text("does not answer")
@@ -92,7 +93,7 @@ def test_each_entry_is_withdrawn_by_a_withdrawal_of_its_own(page: Page, bench: B
     note.fill("on second thoughts")
     page.get_by_role("button", name="Withdraw").click()
     expect(saved).to_contain_text("What you typed since is not saved yet")
-    with paused(served.process):
+    with paused(served):
         page.locator(".mrb-save").click()
         note.fill("on third thoughts")
     expect(page.get_by_role("button", name="Withdraw")).to_be_visible()

@@ -98,7 +98,7 @@ def address(bench: Path) -> Iterator[str]:
         assert "Warning" not in lab.log()
         write_notebook(mine / "views.ipynb", VIEWS, bench)
         yield lab.address.replace("00_start.ipynb", "views.ipynb")
-    assert lab.process.returncode == 0
+    assert lab.process.exitcode == 0
 
 
 @pytest.fixture(scope="module")
@@ -225,11 +225,11 @@ def test_widgets_are_dark_where_the_lab_is(shown: Page) -> None:
 
 
 def test_a_kernel_that_was_restarted_answers_nothing_and_the_explorer_says_so(opened: Page) -> None:
-    explorer = opened.locator(".mrb-explorer")
     opened.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
-    explorer.locator("[data-filter=organ]").select_option("=chest")
-    notice = explorer.locator(".mrb-notice")
-    expect(notice).to_have_text("The kernel behind this view has ended. Run its cell again.")
+    opened.locator(".mrb-explorer [data-filter=organ]").select_option("=chest")
+    expect(opened.locator(".mrb-explorer .mrb-notice")).to_have_text(
+        "The kernel behind this view has ended. Run its cell again."
+    )
 
 
 def test_no_key_pressed_in_the_explorer_or_in_a_plain_case_edits_the_notebook(
