@@ -48,8 +48,12 @@ RECORD = """texts => {
   window.addEventListener("click", note("click"), true);
   look();
 }"""
-# How much was done, and the middles of what may be pressed, by its kind: only a dialog's own while one is open.
-LOOK = """kinds => {
+# How much was done, and the middles of what may be pressed, by its kind: only a dialog's own while one is open. Who is
+# patient looks when what is in sight takes presses, though not for more than some seconds.
+LOOK = """async ([kinds, patient]) => {
+  for (let i = 0; patient && i < 120 && document.querySelector(".mrb-changing"); i += 1) {
+    await new Promise(requestAnimationFrame);
+  }
   if (document.querySelector(".mrb-nothing")) location.hash = "";  // a filter was hit that leaves no case
   const within = document.querySelector("dialog[open]") ?? document;
   const middles = (at) => [...within.querySelectorAll(at)].filter((one) => one.checkVisibility()).map((one) => {
@@ -85,7 +89,7 @@ class Hasty:
     def turn(self, chance: random.Random) -> int:
         """Do two of them, and return how much was done before."""
         self._let_go()
-        n, places = self.page.evaluate(LOOK, self.kinds)
+        n, places = self.page.evaluate(LOOK, [self.kinds, chance.random() < 0.4])
         possible = [habit for habit in self.habits if places.get(habit[0], True)]
         for habit in chance.choices(possible, k=2):
             self._let_go()

@@ -188,7 +188,7 @@ def test_the_wheel_scrolls_the_page_past_an_image_that_it_brings_under_the_mouse
     page.mouse.move(box["x"] + 100, 300)
     for _ in range(60):
         page.mouse.wheel(0, 40)
-        page.wait_for_timeout(20)
+        page.wait_for_timeout(10)
     below = bounds(view)
     assert below["y"] + below["height"] < 300
     assert place(page) == before

@@ -53,8 +53,6 @@ def test_a_rating_shows_one_response_and_its_own_categories_with_what_they_mean(
     assert ask(page, "choose", 1, dimension="overall", pick="High risk")["answers"] == [{"pick": "High risk"}]
     with pytest.raises(InputError, match="not a choice of this benchmark"):
         ask(page, "choose", 1, dimension="overall", pick="A")
-    found, left_out = annotations_of(benchmark, store)
-    assert (found["choice"].tolist(), left_out) == (["High risk"], 0)
     assert "Drift" not in Coordination(benchmark, store, RATING).html()
 
 
@@ -194,16 +192,12 @@ def test_no_key_is_anothers_and_labels_beyond_the_keys_have_none(
 
 def test_what_is_chosen_is_kept_and_shown_again(benchmark: Benchmark, store: Store) -> None:
     page = _page(benchmark, store)
-    answers = ask(page, "choose", 1, dimension="errors", pick="wrong side; overconfident")
-    assert answers["answers"] == [{}, {"pick": "wrong side; overconfident"}]
+    ask(page, "choose", 1, dimension="errors", pick="wrong side; overconfident")
     assert page.open({"annotator": ME, "after": 0})["number"] == 1, "the other dimension is open"
     ask(page, "choose", 1, dimension="overall", pick="Low risk")
     opened = Annotation(benchmark, store, RATING).open({"annotator": ME, "number": 1})
     assert [one["pick"] for one in opened["answers"]] == ["Low risk", "wrong side; overconfident"]
-    assert page.open({"annotator": ME, "after": 0})["number"] == 2
     ask(page, "choose", 1, dimension="errors", pick="none")
-    found, left_out = annotations_of(benchmark, store)
-    assert (found["choice"].tolist(), left_out) == (["Low risk", "none"], 0), "the last choice counts"
     log, _ = answer_log(benchmark, store)
     assert log["choice"].tolist() == ["wrong side; overconfident", "Low risk", "none"]
     fewer = replace(benchmark, meta=replace(benchmark.meta, labels={"errors": ERRORS[:3]}))

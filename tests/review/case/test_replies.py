@@ -15,27 +15,16 @@ from mrb_lib.verdicts.manifest import Manifest
 
 HOSTILE = "</div></details><script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*191 }}\u202e"
 DIMENSIONS = ["accuracy", "overall"]
-CASE = pd.Series(
-    {
-        "case_id": "c",
-        "question": HOSTILE,
-        "response_a": "the left one",
-        "response_b": "the right one",
-        "images": ["a<b>.png"],
-    }
-)
+CASE = pd.Series({
+    "case_id": "c", "question": HOSTILE, "response_a": "the left one", "response_b": "the right one",
+    "images": ["a<b>.png"],
+})  # fmt: skip
 
 
 def manifest_of(prompt: str = "plain", **spec: object) -> Manifest:
     template = load_prompt(prompt)
-    usual = {
-        "engine": "endpoint",
-        "asks": template.asks,
-        "images": True,
-        "dimensions": DIMENSIONS,
-        "temperature": 0.7,
-        "max_tokens": 512,
-    }
+    usual = {"engine": "endpoint", "asks": template.asks, "images": True, "dimensions": DIMENSIONS, "temperature": 0.7,
+             "max_tokens": 512}  # fmt: skip
     return Manifest("r", "j", usual | spec, template.id, template.hash, template.text)
 
 
