@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
@@ -139,19 +138,6 @@ def test_what_cannot_be_ranked_is_refused_by_name(tmp_path: Path) -> None:
             shown_together(replace(benchmark, cases=benchmark.cases.assign(**change)), ranked=True)
     with pytest.raises(InputError, match="not preferences"):
         shown_together(load(write_rating(tmp_path / "rating")), ranked=True)
-
-
-def test_steps_that_have_no_order_are_refused(tmp_path: Path) -> None:
-    folder = write_steps(tmp_path)
-    cases = pd.read_parquet(folder / "cases.parquet")
-    for change, words in (
-        ({"step": 1}, "is due here, not 1"),
-        ({"item": None}, "of no item"),
-        ({"step": [1.0, *[None] * (len(cases) - 1)]}, "is due here, not a case without a step"),
-    ):
-        cases.assign(**change).to_parquet(folder / "cases.parquet")
-        with pytest.raises(InputError, match=words):
-            load(folder)
 
 
 def test_each_form_refuses_the_labels_of_the_other(tmp_path: Path, pictured: Benchmark) -> None:
