@@ -67,7 +67,7 @@ LOOK = """async ([kinds, patient]) => {
 
 @dataclass
 class Hasty:
-    """Somebody who looks, and then does two things of their habits where things are or just were.
+    """Somebody who looks, and then does a few things of their habits where things are or just were.
 
     Parameters
     ----------
@@ -87,11 +87,11 @@ class Hasty:
         return f"Dr {self.way.title()}"
 
     def turn(self, chance: random.Random) -> int:
-        """Do two of them, and return how much was done before."""
+        """Do some of them, and return how much was done before."""
         self._let_go()
-        n, places = self.page.evaluate(LOOK, [self.kinds, chance.random() < 0.4])
+        n, places = self.page.evaluate(LOOK, [self.kinds, chance.random() < 0.5])
         possible = [habit for habit in self.habits if places.get(habit[0], True)]
-        for habit in chance.choices(possible, k=2):
+        for habit in chance.choices(possible, k=chance.choice([1, 1, 2, 3])):
             self._let_go()
             for part in habit:
                 self._do(part, places, chance)

@@ -31,16 +31,17 @@ FORKS.set_forkserver_preload([
 
 
 class Command:
-    """A command as a person types it, in a process of its own, which does something `first` in place of nothing."""
+    """A command as a person types it, in a process of its own, which may do something `first`."""
 
     def __init__(self, home: Path, *words: object, first: Callable[[], None] | None = None, **more: str) -> None:
         kept = {name: value for name, value in os.environ.items() if name != "MRB_STORE"}
         environment = kept | {"MRB_HOME": str(home), "OMP_NUM_THREADS": "1"} | more
-        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115  # it is closed with the command
+        self._log = tempfile.TemporaryFile("a+")  # noqa: SIM115  # it is closed with the command
         reading, writing = os.pipe()
         self.printed = os.fdopen(reading)
         with Connection(writing) as out, Connection(os.dup(self._log.fileno())) as log:
-            self.process = FORKS.Process(target=_run, args=([*map(str, words)], environment, out, log, first))
+            given = ([*map(str, words)], environment, out, log, first)
+            self.process = FORKS.Process(target=_run, args=given, daemon=True)
             self.process.start()
 
     def log(self) -> str:
