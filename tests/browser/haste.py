@@ -49,9 +49,10 @@ RECORD = """texts => {
   look();
 }"""
 # How much was done, and the middles of what may be pressed, by its kind: only a dialog's own while one is open. Who is
-# patient looks when what is in sight takes presses, though not for more than some seconds.
+# patient looks when what is in sight takes presses, though for a second at most.
 LOOK = """async ([kinds, patient]) => {
-  for (let i = 0; patient && i < 120 && document.querySelector(".mrb-changing"); i += 1) {
+  const until = performance.now() + (patient ? 1000 : 0);
+  while (performance.now() < until && document.querySelector(".mrb-changing")) {
     await new Promise(requestAnimationFrame);
   }
   if (document.querySelector(".mrb-nothing")) location.hash = "";  // a filter was hit that leaves no case
