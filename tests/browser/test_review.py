@@ -20,7 +20,6 @@ from .conftest import Watched
 from .hand import WAYS, Hand
 from .haste import paused
 from .hostile import ATTACKS, harm
-from .markdown import ANSWER, check_markdown
 from .pages import bounds, explorer, in_one_view, open_menu, press, settled, sign_in
 from .server import Served, mrb, path_of, reviews_of, simulated, store_of
 
@@ -35,11 +34,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     def pictured(cases: pd.DataFrame) -> list[Any]:
         return [[] if place == 1 else names for place, names in enumerate(cases["images"])]
 
-    def answers(cases: pd.DataFrame) -> list[Any]:
-        return [*cases["response_a"].iloc[:-1], ANSWER]
-
-    root = tmp_path_factory.mktemp("review")
-    made = simulated(root, N, judged=True, images=pictured, response_a=answers)
+    made = simulated(tmp_path_factory.mktemp("review"), N, judged=True, images=pictured)
     torn = path_of(made) / "images" / str(made.cases["images"].iloc[2][0])
     torn.write_bytes(torn.read_bytes()[:200])
     return made
@@ -329,10 +324,6 @@ def test_image_and_both_answers_are_in_one_view_whatever_the_filters_take(desk: 
     for name in (".mrb-case-pane", ".mrb-review", ".mrb-list"):
         assert page.locator(name).evaluate("one => one.scrollWidth <= one.clientWidth")
     page.get_by_role("button", name="Sign out").click()
-
-
-def test_an_answer_in_markdown_is_drawn_and_shown_as_written(desk: Page) -> None:
-    check_markdown(_lead(desk, f"case=sim-0000{N - 1}"))
 
 
 def test_the_cases_that_a_probe_changed_are_shown_plain_and_probed(

@@ -1,19 +1,32 @@
-"""An answer in Markdown, in review and in annotation as they are served: drawn, and on W as it was written."""
+"""Answers in Markdown, in review and annotation as they are served: drawn, and on W as they were written."""
 
+from pathlib import Path
+
+import pytest
 from playwright.sync_api import Page, expect
 
 from .axe import violations
 from .hostile import harm
+from .pages import desk, explorer
+from .server import Served, deal, path_of, simulated
 
 ANSWER = (
     "## Findings\n\n| structure | side | size |\n|:--|:-:|--:|\n| nodule | left | **5** mm |\n\n1. no effusion\n\n"
     "Doubling time: $$T = \\frac{t \\ln 2}{3 \\ln(d_2/d_1)}$$"
 )
+WHO = "Dr Markdown"
 _LAID_OUT = "width => [innerWidth, document.documentElement.scrollWidth].every((wide) => wide <= width)"
 
 
-def check_markdown(page: Page) -> None:
-    """Check the answer in sight, on a wide and on a narrow page and in print."""
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("markdown")
+    made = simulated(root, 2, seed=3, response_a=ANSWER, response_b="The *right* one.")
+    deal(made, WHO, orders=("BA",))
+    return path_of(made)
+
+
+def check_rendering_and_text(page: Page) -> None:
     answer = page.locator(".mrb-answer-text", has_text="Findings")
     expect(answer.locator("td").nth(2)).to_have_text("5 mm")
     assert answer.locator(".mrb-written").bounding_box() is None
@@ -34,3 +47,16 @@ def check_markdown(page: Page) -> None:
     page.keyboard.press("w")
     expect(page.locator(".mrb-raw")).not_to_be_checked()
     assert answer.locator(".mrb-written").bounding_box() is None
+
+
+def test_review(page: Page, bench: Path) -> None:
+    with Served("review", bench) as served:
+        explorer(page, served.address)
+        check_rendering_and_text(page)
+
+
+def test_annotation(page: Page, bench: Path) -> None:
+    with Served("annotate", bench) as served:
+        desk(page, served.address)
+        check_rendering_and_text(page)
+        expect(page.locator(".mrb-answer").first).to_contain_text("The right one.")
