@@ -17,7 +17,6 @@ from mrb_lib.review.records.store import Store, open_store
 
 from .axe import violations_in_both_schemes
 from .hand import WAYS, Hand
-from .markdown import ANSWER, check_markdown
 from .pages import at_case, desk, in_one_view, press, told
 from .server import Served, answers_of, deal, path_of, simulated, store_of
 
@@ -169,7 +168,6 @@ EVERYBODY = (
     "Dr Goes",
     "Dr Slow",
     "Dr Keeps",
-    "Dr Reads",
     "Dr One",
     *(f"Dr {way.title()}" for way in WAYS),
 )
@@ -178,12 +176,9 @@ COMMENT = "Your comment on this case"
 
 @pytest.fixture(scope="module")
 def desks(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    """Six cases on two dimensions, the same for everybody; an answer to the last is Markdown."""
-    root, dimensions = tmp_path_factory.mktemp("desk"), ("accuracy", "overall")
-    made = simulated(
-        root, 6, seed=7, annotated=False, dimensions=dimensions,
-        response_a=lambda cases: [*cases["response_a"].iloc[:-1], ANSWER],
-    )  # fmt: skip
+    """Six cases on two dimensions, the same for everybody."""
+    dimensions = ("accuracy", "overall")
+    made = simulated(tmp_path_factory.mktemp("desk"), 6, seed=7, annotated=False, dimensions=dimensions)
     deal(made, *EVERYBODY, orders=("BA",))
     return made
 
@@ -289,14 +284,6 @@ def test_what_is_typed_and_not_saved_stays_with_its_case(
     page.reload()
     at_case(page, 1)
     expect(field).to_have_value("")
-
-
-def test_an_answer_in_markdown_is_drawn_and_shown_as_written(page: Page, desk_url: str) -> None:
-    desk(page, desk_url, "Dr Reads")
-    press(page, "g6")
-    page.keyboard.press("Enter")
-    at_case(page, 6)
-    check_markdown(page)
 
 
 def test_seconds_are_those_in_which_the_case_was_in_sight(page: Page, desk_url: str, desks: Benchmark) -> None:
