@@ -1,28 +1,28 @@
-"""Somebody in a hurry before a server that stalls: random keys and clicks, and what was in sight at each."""
+"""Hands in a hurry before a server that stalls: random keys, clicks and taps, and what was in sight at each."""
 
+import os
 import random
 import signal
-import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
-from mrb_lib.benchmarks.benchmark import Benchmark
+from .pages import settled
+from .server import Served
 
-from .server import simulated
+ACTIONS = 500
+"""What each hand does at least: keys, clicks and taps."""
 
-CASES, ACTIONS = 300, 500
-ME = "Dr Haste"
-
-# After every frame what is in sight is noted; an action is about the last frame before it.
+# After every frame what is in sight is noted. A key is about the last frame before it, a click that chooses something
+# about the last frame before its press began.
 RECORD = """texts => {
   const frames = [];
+  let began = 0;
   const look = () => {
     const found = Object.fromEntries(Object.entries(texts).map(([name, at]) => {
       const node = document.querySelector(at);
@@ -34,38 +34,129 @@ RECORD = """texts => {
   };
   window.mrbActions = [];
   const note = (kind) => (event) => {
-    const frame = frames.findLast(({ time }) => time <= event.timeStamp) ?? { found: {} };
-    const on = event.target instanceof Element ? event.target.closest("[data-index], label, button") : null;
-    const words = on?.localName === "button" ? on.textContent.trim() : on?.localName;
-    const what = kind === "key" ? event.key : on?.querySelector("input")?.value ?? words ?? "";
-    window.mrbActions.push({ kind, what, at: performance.timeOrigin + event.timeStamp, ...frame.found });
+    const on = event.target instanceof Element ? event.target : null;
+    if (kind === "click" && !(event.detail && on?.matches(".mrb-pick input, .mrb-skip .mrb-first"))) return;
+    if (kind === "press") began = event.timeStamp;
+    const view = frames.findLastIndex(({ time }) => time <= (kind === "click" ? began : event.timeStamp));
+    const near = on?.closest("[data-index], label, button");
+    const what = kind === "key" ? event.key : near?.querySelector("input")?.value ?? near?.textContent.trim() ?? "";
+    const dimension = on?.closest(".mrb-row")?.querySelector(".mrb-name")?.textContent ?? "";
+    window.mrbActions.push({ kind, what, dimension, view, ...frames[view]?.found });
   };
   window.addEventListener("keydown", note("key"), true);
-  window.addEventListener("pointerdown", note("click"), true);
+  window.addEventListener("pointerdown", note("press"), true);
+  window.addEventListener("click", note("click"), true);
   look();
+}"""
+# How much was done, and the middles of what may be pressed, by its kind: only a dialog's own while one is open. Who is
+# patient looks when what is in sight takes presses, though for a second at most.
+LOOK = """async ([kinds, patient]) => {
+  const until = performance.now() + (patient ? 1000 : 0);
+  while (performance.now() < until && document.querySelector(".mrb-changing")) {
+    await new Promise(requestAnimationFrame);
+  }
+  if (document.querySelector(".mrb-nothing")) location.hash = "";  // a filter was hit that leaves no case
+  const within = document.querySelector("dialog[open]") ?? document;
+  const middles = (at) => [...within.querySelectorAll(at)].filter((one) => one.checkVisibility()).map((one) => {
+    const { left, top, width, height } = one.getBoundingClientRect();
+    return [left + width / 2, top + height / 2];
+  }).filter(([x, y]) => x > 0 && y > 0 && x < innerWidth && y < innerHeight);
+  const places = Object.entries(kinds).map(([kind, at]) => [kind, middles(at)]);
+  return [window.mrbActions.filter(({ kind }) => kind !== "click").length, Object.fromEntries(places)];
 }"""
 
 
-def hasty_benchmark(folder: Path) -> Benchmark:
-    """So many cases that most are seen once, a tenth of them with an image."""
+@dataclass
+class Hasty:
+    """Somebody who looks, and then does a few things of their habits where things are or just were.
 
-    def images(cases: pd.DataFrame) -> list[Any]:
-        return [[] if place % 10 else names for place, names in enumerate(cases["images"])]
+    Parameters
+    ----------
+    kinds : selectors of what may be pressed
+    habits : one after the other a key, a kind, `hold` for a key that is held, or `scroll`
+    """
 
-    def question(cases: pd.DataFrame) -> list[Any]:
-        return [f"Question {place}: {text}" for place, text in enumerate(cases["question"])]
+    page: Page
+    way: str
+    kinds: Mapping[str, str]
+    habits: Sequence[Sequence[str]]
+    _holds: bool = False
 
-    return simulated(folder, CASES, seed=5, images=images, question=question)
+    @property
+    def who(self) -> str:
+        """The name that this hand signs in with."""
+        return f"Dr {self.way.title()}"
+
+    def turn(self, chance: random.Random) -> int:
+        """Do some of them, and return how much was done before."""
+        self._let_go()
+        n, places = self.page.evaluate(LOOK, [self.kinds, chance.random() < 0.5])
+        possible = [habit for habit in self.habits if places.get(habit[0], True)]
+        for habit in chance.choices(possible, k=chance.choice([1, 1, 2, 3])):
+            self._let_go()
+            for part in habit:
+                self._do(part, places, chance)
+        return int(n)
+
+    def _do(self, part: str, places: Mapping[str, Sequence[tuple[float, float]]], chance: random.Random) -> None:
+        if part == "hold":
+            for _ in range(chance.randrange(2, 9)):
+                self.page.keyboard.down("j")
+            self.page.keyboard.up("j")
+        elif part == "scroll":
+            self.page.mouse.wheel(0, chance.choice([-9000, -900, 900, 9000]))
+        elif part not in self.kinds:
+            self.page.keyboard.press(part)
+        elif places[part]:
+            self._press(*chance.choice(places[part]), chance.choice([0, 0, 0.02, None]))
+
+    def _press(self, x: float, y: float, seconds: float | None) -> None:
+        """Tap, or click for so long; for None until the next press."""
+        if self.way == "touch":
+            self.page.touchscreen.tap(x, y)
+            return
+        self._let_go()
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        self._holds = True
+        if seconds is not None:
+            time.sleep(seconds)
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._holds:
+            self.page.mouse.up()
+        self._holds = False
+
+    def done(self) -> list[dict[str, Any]]:
+        """All that was done, once it is stored."""
+        self._let_go()
+        expect(self.page.locator(".mrb-saved", has_text="Saving …")).to_have_count(0)
+        settled(self.page)
+        actions: list[dict[str, Any]] = self.page.evaluate("window.mrbActions")
+        return actions
+
+
+def hurry(served: Served, hands: Sequence[Hasty], texts: Mapping[str, str], seed: int) -> list[list[dict[str, Any]]]:
+    """Act in turns, so that each page has a moment to paint, and return what each hand did with what was in sight."""
+    chance, busy = random.Random(seed), list(hands)
+    for hand in hands:
+        hand.page.evaluate(RECORD, texts)
+    with stalled(served, seed):
+        while busy:
+            busy = [hand for hand in busy if hand.turn(chance) < ACTIONS]
+            time.sleep(chance.choice([0, 0, 0, 0.1]))
+    return [hand.done() for hand in hands]
 
 
 @contextmanager
-def stalled(server: subprocess.Popen[str], seed: int) -> Iterator[None]:
+def stalled(served: Served, seed: int) -> Iterator[None]:
     """A server stops and goes on at random, as on a machine with other work."""
     over, chance = threading.Event(), random.Random(seed)
 
     def stall() -> None:
         while not over.wait(chance.uniform(0.2, 2.0)):
-            with paused(server):
+            with paused(served):
                 time.sleep(chance.choice([0.02, 0.1, 0.3, 1.0]))
 
     thread = threading.Thread(target=stall)
@@ -78,41 +169,10 @@ def stalled(server: subprocess.Popen[str], seed: int) -> Iterator[None]:
 
 
 @contextmanager
-def paused(server: subprocess.Popen[str]) -> Iterator[None]:
+def paused(served: Served) -> Iterator[None]:
     """A server stands still."""
-    server.send_signal(signal.SIGSTOP)
+    os.kill(served.process.pid or 0, signal.SIGSTOP)
     try:
         yield
     finally:
-        server.send_signal(signal.SIGCONT)
-
-
-def act(page: Page, steps: list[Callable[[], object]], chance: random.Random) -> None:
-    """At random, mostly in a hurry, until there are enough."""
-    while page.evaluate("window.mrbActions.length") < ACTIONS:
-        if page.locator(".mrb-nothing").count():  # a filter was hit that leaves no case
-            page.evaluate("() => { location.hash = ''; }")
-            page.locator(".mrb-shown").wait_for()
-        for _ in range(20):
-            chance.choice(steps)()
-            time.sleep(chance.choice([0, 0, 0, 0, 0.01, 0.05]))
-
-
-def press(page: Page, keys: list[str], after: float) -> None:
-    """Look for so many seconds, and press one after the other."""
-    time.sleep(after)
-    for key in keys:
-        page.keyboard.press(key)
-
-
-def click(page: Page, at: str, chance: random.Random, way: str = "mouse") -> None:
-    """A click or tap where one of these is now, whether or not it can be used: a person's hand does not wait."""
-    boxes = page.locator(at).evaluate_all(
-        "found => found.map(one => one.getBoundingClientRect())"
-        ".filter(box => box.width && box.top > 0 && box.bottom < innerHeight)"
-        ".map(box => [box.left + box.width / 2, box.top + box.height / 2])"
-    )
-    if boxes and way == "touch":
-        page.touchscreen.tap(*chance.choice(boxes))
-    elif boxes:
-        page.mouse.click(*chance.choice(boxes), delay=chance.choice([0, 0, 20, 150]))
+        os.kill(served.process.pid or 0, signal.SIGCONT)

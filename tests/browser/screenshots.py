@@ -8,13 +8,14 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from mrb_lib.demo import write_demo
 from mrb_lib.report.html.pdf import browser
 from tests.browser.conftest import FLAGS
-from tests.browser.pages import sign_in
+from tests.browser.pages import desk, explorer, press, told
 from tests.browser.server import Served, lab_settings
+from tests.browser.test_lab import READY, RUN_ALL
 
 ROOT = Path(__file__).parent.parent.parent
 SCREENS = ROOT / "figures" / "screens"
@@ -31,13 +32,12 @@ def keep(page: Page, name: str) -> None:
 
 def review(page: Page, folder: Path) -> None:
     """The failure explorer: a judge's confident errors, and a reviewer about to mark one."""
+    query = "judge=simulated-specialist&dimension=overall&kind=wrong&sort=confidence&desc=1"
     with Served("review", Path("demo"), "--store", str(folder / "review.sqlite"), home=folder / "home") as served:
-        page.goto(f"{served.address}#judge=simulated-specialist&dimension=overall&kind=wrong&sort=confidence&desc=1")
-        expect(page.locator(".mrb-case-pane .mrb-view.mrb-live").first).to_be_visible(timeout=PATIENT)
-        sign_in(page, "Dr Example")
-        expect(page.get_by_text("Signed in as Dr Example")).to_be_visible()
+        explorer(page, served.address, query, "Dr Example")
+        expect(page.locator(".mrb-case-pane .mrb-view.mrb-live").first).to_be_visible()
         page.keyboard.press("2")
-        expect(page.locator(".mrb-list .mrb-thumb img").nth(7)).to_be_visible(timeout=PATIENT)
+        expect(page.locator(".mrb-list .mrb-thumb img").nth(7)).to_be_visible()
         keep(page, "review")
 
 
@@ -47,12 +47,9 @@ def annotate(page: Page, folder: Path) -> None:
     write_demo(bench, cases=60, seed=0)
     options = ("--annotators", "Dr Example,Dr Sample", "--overlap", "2", "--store", str(folder / "annotate.sqlite"))
     with Served("annotate", bench, *options) as served:
-        page.goto(served.address)
-        page.get_by_role("button", name="Dr Example").click(timeout=PATIENT)
-        expect(page.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=PATIENT)
-        page.keyboard.press("a")
-        page.keyboard.press("b")
-        expect(page.get_by_role("status").filter(has_text="Saved: Relevance")).to_be_visible(timeout=PATIENT)
+        desk(page, served.address, "Dr Example")
+        press(page, "ab")
+        told(page, "Saved: Relevance")
         keep(page, "annotate")
 
 
@@ -61,22 +58,16 @@ def lab(page: Page, folder: Path) -> None:
     options = ("--folder", str(folder / "lab"))
     with Served("lab", Path("demo"), *options, home=folder / "home", **lab_settings(folder)) as served:
         page.goto(f"{served.address.replace('00_start', '02_leaderboard')}&reset", wait_until="domcontentloaded")
-        page.wait_for_function(
-            """() => {
-              const shown = window.jupyterapp?.shell?.currentWidget, kernel = shown?.sessionContext?.session?.kernel;
-              return shown?.context?.isReady && kernel?.connectionStatus === "connected" && kernel?.status === "idle";
-            }""",
-            timeout=PATIENT,
-        )
-        page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
+        page.wait_for_function(READY)
+        page.evaluate(RUN_ALL)
         controls, where = page.locator(".mrb-controls"), "modality != 'MRI' and length > 500"
-        controls.get_by_label("view").select_option("table", timeout=PATIENT)
+        controls.get_by_label("view").select_option("table")
         controls.get_by_label("where").fill(where)
         controls.get_by_label("where").press("Enter")
-        expect(controls.locator("caption")).to_contain_text(where, timeout=PATIENT)
+        expect(controls.locator("caption")).to_contain_text(where)
         controls.get_by_label("by").select_option("organ")
         controls.get_by_label("view").select_option("figure")
-        expect(controls.locator("img")).to_be_visible(timeout=PATIENT)
+        expect(controls.locator("img")).to_be_visible()
         controls.evaluate("box => box.scrollIntoView({block: 'start'})")
         keep(page, "lab")
 
@@ -91,8 +82,10 @@ def main() -> None:
     """Take them all."""
     SCREENS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
-        launched: Browser = playwright.chromium.launch(executable_path=browser(), args=list(FLAGS))
+        launched = playwright.chromium.launch(executable_path=browser(), args=list(FLAGS))
         page = launched.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+        page.set_default_timeout(PATIENT)
+        expect.set_options(timeout=PATIENT)
         for take in (review, annotate, lab):
             take(page, Path(name))
         site(page)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
-import signal
-import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,25 +17,69 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.build.construct.work import Work, begin, create_work
+from mrb_lib.cli.main import main
 from mrb_lib.demo.build import write_demo
 from mrb_lib.review.records.store import open_store
 
-MRB: Final = str(Path(sys.executable).with_name("mrb"))
+FORKS: Final = multiprocessing.get_context("forkserver")
+"""A process that has imported what the commands need, which takes seconds, and forks for each of them."""
+FORKS.set_forkserver_preload([
+    __name__, "pytest", "mrb_lib.report.places", "mrb_lib.review.server", "mrb_lib.runs.execute",
+    *(f"mrb_lib.cli.{name}" for name in ("app", "adjudications", "analyze", "annotate", "judge", "review")),
+    "mrb_lib.cli.construct.screen",
+])  # fmt: skip
 
 
-def _environment(home: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name != "MRB_STORE"}
-    return kept | {"MRB_HOME": str(home), "OMP_NUM_THREADS": "1"}
+class Command:
+    """A command as a person types it, in a process of its own, which may do something `first`."""
+
+    def __init__(self, home: Path, *words: object, first: Callable[[], None] | None = None, **more: str) -> None:
+        kept = {name: value for name, value in os.environ.items() if name != "MRB_STORE"}
+        environment = kept | {"MRB_HOME": str(home), "OMP_NUM_THREADS": "1"} | more
+        self._log = tempfile.TemporaryFile("a+")  # noqa: SIM115  # it is closed with the command
+        reading, writing = os.pipe()
+        self.printed = os.fdopen(reading)
+        with Connection(writing) as out, Connection(os.dup(self._log.fileno())) as log:
+            given = ([*map(str, words)], environment, out, log, first)
+            self.process = FORKS.Process(target=_run, args=given, daemon=True)
+            self.process.start()
+
+    def log(self) -> str:
+        """What it has said beside what it printed."""
+        self._log.seek(0)
+        return self._log.read()
+
+    def close(self) -> None:
+        """Wait until it has ended."""
+        self.process.join(60)
+        self.printed.close()
+        self._log.close()
+
+
+def _run(
+    words: list[str], environment: Mapping[str, str], out: Connection, log: Connection, first: Callable[[], None] | None
+) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, stream in enumerate((out, log), start=1):
+        os.dup2(stream.fileno(), number)
+        stream.close()
+    # What the first process had may have been a file, in which one can seek.
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1, closefd=False) for number in (1, 2))
+    sys.argv = ["mrb", *words]
+    if first:
+        first()
+    main()
 
 
 def mrb(bench: Path, *words: object) -> str:
     """What a command prints; it fails where the command does."""
-    done = subprocess.run(
-        [MRB, *map(str, words)], capture_output=True, text=True, check=False,
-        env=_environment(bench.parent / "home"),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    command = Command(bench.parent / "home", *words)
+    printed = command.printed.read()
+    command.process.join()
+    assert command.process.exitcode == 0, command.log()
+    command.close()
+    return printed
 
 
 def simulated(
@@ -118,29 +162,17 @@ def lab_settings(folder: Path) -> dict[str, str]:
     return {name: str(folder / place) for name, place in own.items()}
 
 
-class Served:
+class Served(Command):
     """`mrb review`, `annotate` or `lab` on a benchmark while the block runs; `address` is what it printed."""
 
-    def __init__(self, app: str, bench: Path, *options: str, home: Path | None = None, **environment: str) -> None:
-        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115  # it is closed with the block
-        self.process = subprocess.Popen(
-            [MRB, app, str(bench), "--no-browser", *options], stdout=subprocess.PIPE, stderr=self._log, text=True,
-            env=_environment(home or bench.parent / "home") | environment,
-        )  # fmt: skip
-        assert self.process.stdout is not None
-        self.address = self.process.stdout.readline().strip()
+    def __init__(self, app: str, bench: Path, *options: str, home: Path | None = None, **more: Any) -> None:
+        super().__init__(home or bench.parent / "home", app, bench, "--no-browser", *options, **more)
+        self.address = self.printed.readline().strip()
 
     def __enter__(self) -> Served:
         assert self.address.startswith("http://127.0.0.1:"), self.log()
         return self
 
-    def log(self) -> str:
-        """What it has said beside its address."""
-        self._log.seek(0)
-        return self._log.read()
-
     def __exit__(self, *_error: object) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        self.process.communicate(timeout=60)
-        self._log.close()
+        self.process.terminate()
+        self.close()

@@ -14,14 +14,13 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
 from mrb_lib.review.records.store import Store, open_store
-from tests.stats.small_tables import agreement
 
 from .axe import violations_in_both_schemes
 from .hand import WAYS, Hand
 from .pages import at_case, desk, in_one_view, press, told
 from .server import Served, answers_of, deal, path_of, simulated, store_of
 
-PEOPLE = ("Dr Keys", "Dr Later", "Dr Skip", "Dr One", "Dr Two")
+PEOPLE = ("Dr Keys", "Dr Later", "Dr Skip")
 
 
 @pytest.fixture(scope="module")
@@ -137,39 +136,6 @@ def test_a_page_that_is_loaded_again_has_everything_and_an_answer_may_be_changed
     assert answers_of(benchmark, "Dr Later")["choice"].tolist() == ["A", "B", "B", "tie"]
 
 
-def test_two_at_once_and_a_coordinator_who_sees_it(
-    new_page: Callable[..., Page], url: str, benchmark: Benchmark, store: Store
-) -> None:
-    coordinator, one, two = new_page(), desk(new_page(), url, "Dr One"), desk(new_page(), url, "Dr Two")
-    with Served("annotate", path_of(benchmark), "--coordinator") as overview:
-        coordinator.goto(overview.address)
-        expect(coordinator.get_by_role("row", name="Dr One")).to_contain_text("300")
-        for number in (1, 2, 3):
-            at_case(one, number)
-            at_case(two, number)
-            press(one, "abtabt")
-            press(two, "aaaaaa" if number < 3 else "a")
-            told(one, "Saved: Overall, tie")
-            one.keyboard.press("Enter")
-            told(two, "Saved: Overall, first" if number < 3 else "Saved: Accuracy, first")
-            if number < 3:
-                two.keyboard.press("Enter")
-        why = _skip(two)
-        expect(two.get_by_role("heading", name="That was all")).to_be_visible()
-        for name, counts in (("Dr One", "3300"), ("Dr Two", "3210")):
-            expect(coordinator.get_by_role("row", name=name).first).to_contain_text(counts)
-        skipped = coordinator.get_by_role("row").filter(has_text=why)
-        expect(skipped).to_contain_text("relevance, comprehensiveness, creativity, responsiveness, overall")
-        found, _ = annotations_of(benchmark, store)
-        assert found.groupby("annotator").size().loc[["Dr One", "Dr Two"]].tolist() == [18, 13]
-        truth = agreement(found, benchmark.cases, dimensions=benchmark.meta.dimensions).set_index("dimension")
-        each = coordinator.get_by_role("table", name="agreement on each dimension")
-        percent = f"{truth.loc['accuracy', 'percent_agreement']:.2f} ("
-        expect(each.get_by_role("row", name="accuracy")).to_contain_text(percent)
-        assert violations_in_both_schemes(coordinator) == []
-        coordinator.goto("about:blank")
-
-
 def _skip(page: Page) -> str:
     """Skip the case in view by keyboard; returns the reason as it is kept."""
     page.keyboard.press("x")
@@ -180,19 +146,13 @@ def _skip(page: Page) -> str:
     return "the image is missing or cannot be read: bars across it"
 
 
-def test_skipping_in_a_page_that_fits_and_can_be_read_by_all(
+def test_a_skipped_case_keeps_its_answers_and_says_why(
     page: Page, url: str, benchmark: Benchmark, store: Store
 ) -> None:
     desk(page, url, "Dr Skip")
     page.keyboard.press("a")
     told(page, "Saved: Accuracy, first")
     page.keyboard.press("?")
-    assert violations_in_both_schemes(page) == []
-    for width, height in ((500, 900), (1920, 1080), (1280, 860)):
-        page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
-    for name in ("Back", "Skip", "Next case"):
-        expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
     in_one_view(page, ".mrb-sheet")
     why = _skip(page)
     at_case(page, 2)
@@ -203,7 +163,14 @@ def test_skipping_in_a_page_that_fits_and_can_be_read_by_all(
     assert _kept(store, benchmark, "Dr Skip") == {"secret-1": ["A"]}
 
 
-EVERYBODY = ("Dr Remark", "Dr Goes", "Dr Slow", "Dr Keeps", "Dr Mouse", "Dr Touch", "Dr Keys")
+EVERYBODY = (
+    "Dr Remark",
+    "Dr Goes",
+    "Dr Slow",
+    "Dr Keeps",
+    "Dr One",
+    *(f"Dr {way.title()}" for way in WAYS),
+)
 COMMENT = "Your comment on this case"
 
 
@@ -305,26 +272,23 @@ def test_what_is_typed_and_not_saved_stays_with_its_case(
     at_case(page, 1)
     page.reload()
     expect(field).to_have_value("half a thought")
-    page.evaluate("""() => {
-      const name = Object.keys(sessionStorage).find((one) => one.startsWith("mrb-unsaved:comments:"));
-      window.mrbKept = () => sessionStorage.getItem(name);
-    }""")
     field.fill("x" * 9_999)
     field.evaluate("node => { node.value = node.value + 'xx'; node.dispatchEvent(new Event('input')); }")
     field.press("Control+Enter")
     expect(page.get_by_role("alert").filter(has_text="at most 10000")).to_be_visible()
     assert len(field.input_value()) == 10_001, "a failed save keeps what was typed"
-    assert "xxx" in page.evaluate("window.mrbKept()")
     field.fill("a whole thought")
     field.press("Control+Enter")
     told(page, "Comment saved.")
     assert desk_store.comments(desks.meta.name, annotator="Dr Keeps")["text"].tolist() == ["a whole thought"]
-    assert page.evaluate("window.mrbKept()") == "{}"
+    page.reload()
+    at_case(page, 1)
+    expect(field).to_have_value("")
 
 
 def test_seconds_are_those_in_which_the_case_was_in_sight(page: Page, desk_url: str, desks: Benchmark) -> None:
     desk(page, desk_url, "Dr Slow")
-    page.wait_for_timeout(1500)
+    page.wait_for_timeout(600)
     page.keyboard.press("a")
     told(page, "Saved: Accuracy")
     hide = "state => { Object.defineProperty(document, 'visibilityState', { value: state, configurable: true }); "
@@ -334,40 +298,40 @@ def test_seconds_are_those_in_which_the_case_was_in_sight(page: Page, desk_url: 
     page.evaluate(hide, "visible")
     press(page, "2b")
     told(page, "Saved: Overall")
-    page.keyboard.press("Enter")
-    at_case(page, 2)
-    page.wait_for_timeout(1000)
-    page.keyboard.press("x")
+    press(page, ("Enter", "x"))
     page.get_by_label("outside my field").check()
     page.get_by_role("button", name="Skip the case").click()
     at_case(page, 3)
     seconds = answers_of(desks, "Dr Slow")["seconds"].tolist()
-    assert 1.4 < seconds[0] < 20
+    assert 0.5 < seconds[0] < 20
     assert 0 <= seconds[1] < 3, "a hidden page is not looked at"
-    assert 0.9 < seconds[2] < 20
+    assert 0 < seconds[2] < 20
     assert seconds[3] == 0
 
 
-def test_the_coordinator_sees_pairs_pace_drift_and_comments_and_saves_files(
-    new_page: Callable[..., Page], desks: Benchmark, desk_store: Store
+def test_the_coordinator_sees_everyone_at_work_and_saves_files(
+    new_page: Callable[..., Page], desk_url: str, desks: Benchmark, desk_store: Store
 ) -> None:
     page, name = new_page(has_touch=True), desks.meta.name
-    for who, choices in (("Dr Remark", "ABABAB"), ("Dr Goes", "ABABAA")):
-        for case, choice in zip(desks.cases["case_id"], choices, strict=True):
-            desk_store.add(AnnotatorAnswer(name, case, who, "overall", choice, "BA", seconds=36.0))
-    desk_store.add(AnnotatorAnswer(name, "gone", "Dr Goes", "overall", "A", "AB"))
-    desk_store.add(Comment(name, desks.cases["case_id"].iloc[0], "Dr Goes", "=1+1"))
     with Served("annotate", path_of(desks), "--coordinator") as served:
         page.goto(served.address)
+        expect(page.get_by_role("row", name="Dr One")).to_contain_text("600")
+        one = desk(new_page(), desk_url, "Dr One")
+        press(one, "ab")
+        told(one, "Saved: Overall, second")
+        one.keyboard.press("Enter")
+        at_case(one, 2)
+        skipped = page.get_by_role("row").filter(has_text=_skip(one))
+        expect(page.get_by_role("row", name="Dr One").first).to_contain_text("6114")
+        expect(skipped).to_contain_text("accuracy, overall")
+        for who, choices in (("Dr Remark", "ABABAB"), ("Dr Goes", "ABABAA")):
+            for case, choice in zip(desks.cases["case_id"], choices, strict=True):
+                desk_store.add(AnnotatorAnswer(name, case, who, "overall", choice, "BA", seconds=36.0))
+        desk_store.add(AnnotatorAnswer(name, "gone", "Dr Goes", "overall", "A", "AB"))
+        desk_store.add(Comment(name, desks.cases["case_id"].iloc[0], "Dr Goes", "=1+1"))
         pairs = page.get_by_role("table", name="agreement of each pair of annotators: overall")
         row = pairs.get_by_role("row").filter(has=page.get_by_role("rowheader", name="Dr Goes"))
         expect(row).to_contain_text("0.83")
-        expect(row).to_contain_text("6 cases")
-        expect(page.get_by_text(re.compile("no interval .* fewer than 20 cases"))).to_have_count(2)
-        pace = page.get_by_role("table", name="pace of each annotator")
-        expect(pace.get_by_role("row", name="Dr Goes")).to_be_visible()
-        drift = page.get_by_role("table", name="first and second half of each annotator")
-        expect(drift.get_by_role("row", name="Dr Remark")).to_have_count(2)
         expect(page.get_by_role("table", name="comments")).to_contain_text("=1+1")
         files = (("everything", None), ("the annotations", len(desk_store.annotations(name)) - 1))
         for (words, rows), way in product(files, WAYS):
@@ -381,3 +345,4 @@ def test_the_coordinator_sees_pairs_pace_drift_and_comments_and_saves_files(
         assert violations_in_both_schemes(page) == []
         page.set_viewport_size({"width": 400, "height": 800})
         page.wait_for_function("document.documentElement.scrollWidth <= 400")
+        page.goto("about:blank")

@@ -11,7 +11,6 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from tests.rated import write_ranking
 
 from .axe import violations
-from .hand import Hand
 from .haste import paused
 from .pages import at_case, desk, told
 from .server import Served, answers_of, deal, path_of, screening, simulated
@@ -118,7 +117,7 @@ def test_answers_fill_the_window(new_page: Callable[..., Page], served: Served) 
 def test_saved_is_said_of_what_is_stored_only(page: Page, served: Served) -> None:
     desk(page, served.address, "Dr Two")
     state = page.locator(".mrb-row .mrb-state").first
-    with paused(served.process):
+    with paused(served):
         page.locator(".mrb-pick").first.click()
         expect(state).to_have_text("saving …")
         expect(page.locator(".mrb-answered")).to_have_count(0)
@@ -179,25 +178,17 @@ def test_the_banner_of_a_lost_server_covers_no_error(new_page: Callable[..., Pag
         page.goto("about:blank")
 
 
-def test_back_leads_to_the_case_before_and_then_to_the_door(hand: Hand, served: Served) -> None:
-    page = hand.page
-    page.goto(served.address)
-    hand.use(page.locator(".mrb-person", has_text="Dr Back"))
-    at_case(page, 1)
+def test_back_leads_to_the_case_before_and_then_to_the_door(page: Page, served: Served) -> None:
+    desk(page, served.address, "Dr Back")
     for number in (2, 3):
-        hand.use(page.get_by_role("button", name="Forward"), "j")
+        page.get_by_role("button", name="Forward").click()
+        at_case(page, number)
+    for go, number in ((page.go_back, 2), (page.go_back, 1), (page.go_forward, 2), (page.go_back, 1)):
+        go()
         at_case(page, number)
     page.go_back()
-    at_case(page, 2)
-    page.go_back()
-    at_case(page, 1)
-    page.go_forward()
-    at_case(page, 2)
-    page.go_back()
-    at_case(page, 1)
-    page.go_back()
     expect(page.get_by_role("heading", name="Who are you?")).to_be_visible()
-    hand.use(page.locator(".mrb-person", has_text="Dr Two"))
+    page.locator(".mrb-person", has_text="Dr Two").click()
     at_case(page, 1)
     page.go_back()
     expect(page.get_by_role("heading", name="Who are you?")).to_be_visible()
@@ -237,7 +228,7 @@ def test_the_tab_asks_before_what_is_not_saved_is_lost(page: Page, served: Serve
     expect(page.get_by_label("Your comment on this case")).to_have_value("half a thought")
     page.get_by_role("button", name="Save comment").click()
     told(page, "Comment saved.")
-    with paused(served.process):
+    with paused(served):
         page.locator(".mrb-pick").first.click()
         expect(page.locator(".mrb-saved")).to_have_text("Saving …")
         page.evaluate("location.href = 'about:blank'")

@@ -24,15 +24,29 @@ def levels(frame: int) -> np.ndarray:
     return through(FRAMES[frame - 1], low + span / 2, span)
 
 
+BROAD, HIGH = 2600, 2100
+DOWN, ACROSS = np.ogrid[:HIGH, :BROAD]
+# Neighbours differ, in steps that every smaller copy of the image would even out.
+EIGHT = (DOWN * 31).astype(np.uint8) + (ACROSS * 97).astype(np.uint8)
+SIXTEEN = (DOWN * 311).astype(np.uint16) + (ACROSS * 977).astype(np.uint16)
+
+
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    """Two cases: one about a file of four frames, one about two images of which one is such a file."""
+    """Cases about a file of four frames, about two images of which one is such a file, and about two large ones."""
     cine = dicom(FRAMES.reshape(-1, WIDE), Rows=TALL, NumberOfFrames=N, PixelSpacing=[0.25, 0.25])
-    pictures = {"cine.dcm": cine, "flat.png": png(np.zeros((40, 40), np.uint8))}
-    images = [["cine.dcm"], ["flat.png", "cine.dcm"]]
-    made = simulated(tmp_path_factory.mktemp("frames"), 2, seed=6, pictures=pictures, images=images)
+    pictures = {"cine.dcm": cine, "flat.png": png(np.zeros((40, 40), np.uint8)), "eight.png": png(EIGHT),
+                "sixteen.png": png(SIXTEEN)}  # fmt: skip
+    images = [["cine.dcm"], ["flat.png", "cine.dcm"], ["eight.png"], ["sixteen.png"]]
+    made = simulated(tmp_path_factory.mktemp("frames"), 4, seed=6, pictures=pictures, images=images)
     deal(made, "Dr A")
     return made
+
+
+@pytest.fixture(scope="module")
+def desks(bench: Benchmark) -> Iterator[Served]:
+    with Served("annotate", path_of(bench)) as served:
+        yield served
 
 
 def _frame(page: Page, number: int) -> None:
@@ -46,36 +60,35 @@ def _pointed_at(page: Page) -> tuple[int, int]:
     return int(words[3]), int(words[1])
 
 
-def test_frames_are_reviewed_one_by_one(page: Page, bench: Benchmark) -> None:
-    with Served("review", path_of(bench)) as served:
-        page.goto(served.address, wait_until="domcontentloaded")
-        _frame(page, 1)
-        expect(page.locator("figcaption")).to_contain_text(f"of {N}, of which judges see the first")
-        view = page.locator(".mrb-view")
-        view.hover()
-        expect(page.locator(VALUE)).to_contain_text("HU")
-        row, column = _pointed_at(page)
-        view.focus()
-        for number in (2, 3):
-            page.keyboard.press("Alt+PageDown")
-            _frame(page, number)
-            value = int(FRAMES[number - 1, row, column]) - 1024
-            expect(page.locator(VALUE)).to_have_text(f"x {column}, y {row}: {value} HU")
-            one_to_one(page)
-            on_screen(page, levels(number))
-        page.get_by_role("button", name="more for the image").click()
-        page.get_by_role("button", name="measure a distance").click()
-        press(page, ("Enter", *["Shift+ArrowRight"] * 4, "Enter"))
-        expect(page.locator(".mrb-said-of-image")).to_contain_text("distance 1.0 mm")
-        page.keyboard.press("Escape")
-        view.hover()
-        for _ in range(3):
-            page.mouse.wheel(0, 100)
-            page.wait_for_timeout(100)
-        _frame(page, N)
-        page.get_by_role("button", name="the one before").click()
-        _frame(page, 3)
-        _mark_and_save(page)
+def test_frames_are_reviewed_one_by_one(page: Page, served: Served, bench: Benchmark) -> None:
+    page.goto(served.address, wait_until="domcontentloaded")
+    _frame(page, 1)
+    expect(page.locator("figcaption")).to_contain_text(f"of {N}, of which judges see the first")
+    view = page.locator(".mrb-view")
+    view.hover()
+    expect(page.locator(VALUE)).to_contain_text("HU")
+    row, column = _pointed_at(page)
+    view.focus()
+    for number in (2, 3):
+        page.keyboard.press("Alt+PageDown")
+        _frame(page, number)
+        value = int(FRAMES[number - 1, row, column]) - 1024
+        expect(page.locator(VALUE)).to_have_text(f"x {column}, y {row}: {value} HU")
+        one_to_one(page)
+        on_screen(page, levels(number))
+    page.get_by_role("button", name="more for the image").click()
+    page.get_by_role("button", name="measure a distance").click()
+    press(page, ("Enter", *["Shift+ArrowRight"] * 4, "Enter"))
+    expect(page.locator(".mrb-said-of-image")).to_contain_text("distance 1.0 mm")
+    page.keyboard.press("Escape")
+    view.hover()
+    for _ in range(3):
+        page.mouse.wheel(0, 100)
+        page.wait_for_timeout(100)
+    _frame(page, N)
+    page.get_by_role("button", name="the one before").click()
+    _frame(page, 3)
+    _mark_and_save(page)
     [[region]] = reviews_of(bench, "Dr Frame")["regions"]
     assert (region["image"], region["frame"]) == ("cine.dcm", 3)
     assert (region["width"], region["height"]) == (8, 0)
@@ -101,59 +114,37 @@ def _mark_and_save(page: Page) -> None:
     expect(page.locator(".mrb-history")).to_contain_text("1 region marked in frame 3")
 
 
-def test_images_and_frames_are_one_series_and_annotators_browse_it_too(page: Page, bench: Benchmark) -> None:
-    with Served("annotate", path_of(bench)) as served:
-        page.goto(served.address, wait_until="domcontentloaded")
-        page.get_by_role("button", name="Dr A").click()
-        _frame(page, 1)
+def test_images_and_frames_are_one_series_and_annotators_browse_it_too(page: Page, desks: Served) -> None:
+    page.goto(desks.address, wait_until="domcontentloaded")
+    page.get_by_role("button", name="Dr A").click()
+    _frame(page, 1)
+    page.get_by_role("button", name="the one after").click()
+    _frame(page, 2)
+    page.keyboard.press("j")
+    where = page.locator(".mrb-series output")
+    expect(where).to_have_text("image 1 of 2")
+    for number in (1, 2):
         page.get_by_role("button", name="the one after").click()
-        _frame(page, 2)
-        page.keyboard.press("j")
-        where = page.locator(".mrb-series output")
-        expect(where).to_have_text("image 1 of 2")
-        for number in (1, 2):
-            page.get_by_role("button", name="the one after").click()
-            expect(where).to_contain_text(f"image 2 of 2 · frame {number} of {N}")
-        _frame(page, 2)
-        page.get_by_label("one at a time").uncheck()
-        expect(page.locator(".mrb-view:visible")).to_have_count(2)
-        page.locator(".mrb-view").nth(1).focus()
-        page.keyboard.press("Alt+PageDown")
-        expect(page.locator(".mrb-frame")).to_have_text("3")
+        expect(where).to_contain_text(f"image 2 of 2 · frame {number} of {N}")
+    _frame(page, 2)
+    page.get_by_label("one at a time").uncheck()
+    expect(page.locator(".mrb-view:visible")).to_have_count(2)
+    page.locator(".mrb-view").nth(1).focus()
+    page.keyboard.press("Alt+PageDown")
+    expect(page.locator(".mrb-frame")).to_have_text("3")
 
 
-BROAD, HIGH = 2600, 2100
-DOWN, ACROSS = np.ogrid[:HIGH, :BROAD]
-# Neighbours differ, in steps that every smaller copy of the image would even out.
-EIGHT = (DOWN * 31).astype(np.uint8) + (ACROSS * 97).astype(np.uint8)
-SIXTEEN = (DOWN * 311).astype(np.uint16) + (ACROSS * 977).astype(np.uint16)
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    """Two cases, one with a large picture in 8 bits, one with one in 16."""
-    pictures = {"eight.png": png(EIGHT), "sixteen.png": png(SIXTEEN)}
-    images = [[name] for name in pictures]
-    made = simulated(tmp_path_factory.mktemp("whole"), 2, seed=6, pictures=pictures, images=images)
-    deal(made, "Dr A")
-    return made
-
-
-@pytest.fixture(params=["review", "annotate"])
-def app(request: pytest.FixtureRequest, large: Benchmark, page: Page) -> Iterator[Page]:
-    """The first case, opened."""
-    with Served(request.param, path_of(large)) as served:
-        page.goto(served.address, wait_until="domcontentloaded")
-        if request.param == "annotate":
-            page.get_by_role("button", name="Dr A").click()
-        yield page
-
-
-def test_native_pixels_of_eight_and_sixteen_bits(app: Page) -> None:
-    page = app
+@pytest.mark.parametrize("app", ["review", "annotate"])
+def test_native_pixels_of_eight_and_sixteen_bits(page: Page, served: Served, desks: Served, app: str) -> None:
+    page.goto((served if app == "review" else desks).address, wait_until="domcontentloaded")
+    if app == "annotate":
+        page.get_by_role("button", name="Dr A").click()
+    _frame(page, 1)
+    press(page, "jj")
+    expect(page.locator("figcaption", has_text=f"{BROAD} \u00d7 {HIGH}")).to_be_visible()
+    expect(page.locator(".mrb-view.mrb-live")).to_be_visible()
     one_to_one(page)
     on_screen(page, EIGHT)
-    assert f"{BROAD} \u00d7 {HIGH}" in page.locator("figcaption").inner_text()
     press(page, ("Escape", "j"))
     expect(page.locator("figcaption")).to_contain_text("more than 8 bits")
     expect(page.locator(".mrb-view.mrb-live")).to_be_visible()

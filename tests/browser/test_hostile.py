@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import gold
@@ -64,10 +64,19 @@ def cases(benchmark: Benchmark) -> list[str]:
 def test_a_page_of_hostile_cases_runs_nothing_keeps_its_shape_and_shows_all(
     page: Page, benchmark: Benchmark, cases: list[str]
 ) -> None:
+    def of_html(text: str) -> str:  # which has no carriage return: a page reads it as the end of a line
+        return visible(text).replace("\r\n", "\n").replace("\r", "\n")
+
     show(page, document(*cases))
     expect(page.locator("main > section.mrb-case")).to_have_count(len(ATTACKS))
-    all_of_an_answer_can_be_read(page, benchmark)
-    cells_and_names_reach_no_attribute_unquoted(page, benchmark)
+    written = "boxes => boxes.map(box => (box.querySelector('.mrb-written') ?? box).textContent)"
+    said = page.locator(".mrb-answer-text").evaluate_all(written)
+    assert len(said[2 * LONG_CASE]) >= 1_000_000 - len(ATTACKS)
+    assert said == [of_html(text) for text in benchmark.cases[["response_a", "response_b"]].to_numpy().ravel()]
+    labels = page.locator("section.mrb-case").evaluate_all("all => all.map(e => e.getAttribute('data-case'))")
+    assert labels == [of_html(case) for case in benchmark.cases["case_id"]]
+    alternatives = set(page.locator("figure img").evaluate_all("all => all.map(e => e.alt)"))
+    assert alternatives == {visible(name) for names in benchmark.cases["images"] for name in names}
     page.evaluate(_TOUCH)
     for width in (1280, 400):
         page.set_viewport_size({"width": width, "height": 900})
@@ -76,22 +85,6 @@ def test_a_page_of_hostile_cases_runs_nothing_keeps_its_shape_and_shows_all(
     assert names <= _PLAIN | markdown.TAGS
     styled = page.locator("main [style]").evaluate_all("all => [...new Set(all.map(e => e.classList.item(0)))]")
     assert styled == ["mrb", "mrb-view"]
-
-
-def all_of_an_answer_can_be_read(page: Page, benchmark: Benchmark) -> None:
-    written = "boxes => boxes.map(box => (box.querySelector('.mrb-written') ?? box).textContent)"
-    said = page.locator(".mrb-answer-text").evaluate_all(written)
-    pairs = benchmark.cases[["response_a", "response_b"]].to_numpy().ravel()
-    assert len(said[2 * LONG_CASE]) >= 1_000_000 - len(ATTACKS)
-    # HTML has no carriage return: a page reads it as the end of a line, whichever way it is written.
-    assert said == [visible(text).replace("\r\n", "\n").replace("\r", "\n") for text in pairs]
-
-
-def cells_and_names_reach_no_attribute_unquoted(page: Page, benchmark: Benchmark) -> None:
-    labels = page.locator("section.mrb-case").evaluate_all("all => all.map(e => e.getAttribute('data-case'))")
-    assert labels == [visible(case).replace("\r\n", "\n").replace("\r", "\n") for case in benchmark.cases["case_id"]]
-    alternatives = set(page.locator("figure img").evaluate_all("all => all.map(e => e.alt)"))
-    assert alternatives == {visible(name) for names in benchmark.cases["images"] for name in names}
 
 
 def test_names_that_turn_the_direction_turn_only_themselves(page: Page, cases: list[str]) -> None:
@@ -124,12 +117,10 @@ def looks(page: Page, body: str) -> dict[str, np.ndarray]:
         "await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))); "
         "const { top } = e.getBoundingClientRect(); e.style.marginTop = `${Math.ceil(top) - top + 16}px`; }"
     )
-    return {near.inner_text(): seen(near) for near in page.locator(".near").all()}
-
-
-def seen(element: Locator) -> np.ndarray:
-    with Image.open(BytesIO(element.screenshot())) as picture:
-        return np.asarray(picture.convert("RGB"))
+    return {
+        near.inner_text(): np.asarray(Image.open(BytesIO(near.screenshot())).convert("RGB"))
+        for near in page.locator(".near").all()
+    }
 
 
 def test_an_answer_of_a_million_letters_is_whole_and_as_wide_as_its_box(page: Page, cases: list[str]) -> None:

@@ -1,7 +1,6 @@
 """The image of a case in a browser: what it shows, and what a radiologist does with it by mouse, touch or keys."""
 
 import io
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +55,12 @@ def slide(page: Page, span: float, centre: float, width: float) -> tuple[float, 
     return page.locator("[data-sets=level]").evaluate("input => Number(input.value)"), root**2 * span
 
 
+def view_of(page: Page, name: str, content: bytes) -> Locator:
+    """Show a case with one image."""
+    show(page, document(plain_case({name: content})))
+    return page.locator(".mrb-view")
+
+
 def more(page: Page) -> None:
     """Open the menu of the image, or of the first of several."""
     page.get_by_role("button", name="more for the image").first.click()
@@ -72,6 +77,14 @@ def drag(page: Page, dx: float, dy: float, *, button: Literal["left", "right"] =
     page.mouse.up(button=button)
     if key:
         page.keyboard.up(key)
+
+
+def draw(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Press the mouse on one pixel of the image and let go on another."""
+    page.mouse.move(*at(page, *start))
+    page.mouse.down()
+    page.mouse.move(*at(page, *end))
+    page.mouse.up()
 
 
 def place(page: Page) -> tuple[float, float, float]:
@@ -93,7 +106,7 @@ RAMPS = {
 def test_a_planted_ramp_is_shown_as_the_formula_says(page: Page, depth: str) -> None:
     ramp = RAMPS[depth]
     low, high = float(ramp.min()), float(ramp.max())
-    show(page, document(plain_case({"ramp.png": png(ramp)})))
+    view_of(page, "ramp.png", png(ramp))
     first = through(ramp, (low + high) / 2, high - low)
     np.testing.assert_array_equal(levels(page.locator(".mrb-view img")), first)
     canvas = page.locator(".mrb-view canvas")
@@ -112,7 +125,7 @@ def test_a_ct_is_windowed_in_hounsfield_units(page: Page) -> None:
     path = Path(str(get_testdata_file("CT_small.dcm")))
     dataset = pydicom.dcmread(path)
     units = apply_modality_lut(dataset.pixel_array, dataset).astype(float)
-    show(page, document(plain_case({"ct.dcm": path.read_bytes()})))
+    view_of(page, "ct.dcm", path.read_bytes())
     assert "more than 8 bits" in page.locator("figcaption").inner_text()
     asked = slide(page, units.max() - units.min(), 40, 400)
     expect(page.locator("output")).to_contain_text("level 40 · window 400")
@@ -123,8 +136,7 @@ def test_a_ct_is_windowed_in_hounsfield_units(page: Page) -> None:
 
 
 def test_with_alt_keys_zoom_move_and_fit(page: Page) -> None:
-    show(page, document(plain_case({"ramp.png": png(RAMPS["12 bits"])})))
-    view = page.locator(".mrb-view")
+    view = view_of(page, "ramp.png", png(RAMPS["12 bits"]))
     view.focus()
     whole = place(page)
     view.press("Alt++")
@@ -143,7 +155,7 @@ def test_with_alt_keys_zoom_move_and_fit(page: Page) -> None:
 @pytest.mark.parametrize(("depth", "button"), [("12 bits", "left"), ("colour", "left"), ("colour", "right")])
 def test_a_drag_moves_the_image(page: Page, depth: str, button: Literal["left", "right"]) -> None:
     values = RAMPS.get(depth, np.zeros((8, 8, 3), np.uint8))
-    show(page, document(plain_case({"ramp.png": png(values)})))
+    view_of(page, "ramp.png", png(values))
     said, before = page.locator("output").inner_text(), place(page)
     expect(page.locator("[data-sets=level]")).to_have_count(int(depth != "colour"))
     drag(page, 30, -20, button=button)
@@ -153,7 +165,7 @@ def test_a_drag_moves_the_image(page: Page, depth: str, button: Literal["left", 
 
 @pytest.mark.parametrize("key", ["", "Control"])
 def test_the_wheel_zooms_about_the_mouse(page: Page, key: str) -> None:
-    show(page, document(plain_case({"ramp.png": png(RAMPS["12 bits"])})))
+    view_of(page, "ramp.png", png(RAMPS["12 bits"]))
     drag(page, 30, -20)
     x, y, zoom = place(page)
     if key:
@@ -176,7 +188,7 @@ def test_the_wheel_scrolls_the_page_past_an_image_that_it_brings_under_the_mouse
     page.mouse.move(box["x"] + 100, 300)
     for _ in range(60):
         page.mouse.wheel(0, 40)
-        page.wait_for_timeout(20)
+        page.wait_for_timeout(10)
     below = bounds(view)
     assert below["y"] + below["height"] < 300
     assert place(page) == before
@@ -193,7 +205,7 @@ def test_at_the_whole_image_the_wheel_scrolls_on(page: Page) -> None:
 
 @pytest.mark.parametrize(("button", "key"), [("right", ""), ("left", "Alt")])
 def test_the_right_button_or_alt_sets_level_and_window(page: Page, button: Literal["left", "right"], key: str) -> None:
-    show(page, document(plain_case({"ramp.png": png(RAMPS["12 bits"])})))
+    view_of(page, "ramp.png", png(RAMPS["12 bits"]))
     before = place(page)
     drag(page, 0, 40, button=button, key=key)
     expect(page.locator("output")).to_contain_text("level 2457 \u00b7 window 4095")
@@ -203,7 +215,7 @@ def test_the_right_button_or_alt_sets_level_and_window(page: Page, button: Liter
 
 
 def test_fit_shows_all_of_the_image_and_one_to_one_its_own_size(page: Page) -> None:
-    show(page, document(plain_case({"wide.png": png(np.zeros((90, 400), np.uint8))})))
+    view_of(page, "wide.png", png(np.zeros((90, 400), np.uint8)))
     width = "selector => document.querySelector(selector).getBoundingClientRect().width"
     around = page.evaluate(width, ".mrb-view")
     assert page.evaluate(width, ".mrb-view img") == pytest.approx(around, abs=1)
@@ -217,14 +229,8 @@ def test_fit_shows_all_of_the_image_and_one_to_one_its_own_size(page: Page) -> N
 
 
 def test_where_the_keyboard_is_can_be_seen(page: Page) -> None:
-    show(page, document(plain_case({"ramp.png": png(RAMPS["8 bits"])})))
+    view_of(page, "ramp.png", png(RAMPS["8 bits"]))
     page.keyboard.press("Tab")
-    outline, ring = page.evaluate(
-        "[document.activeElement].map(getComputedStyle).flatMap(({ outline, boxShadow }) => [outline, boxShadow])"
-    )
-    assert "solid" in outline
-    assert "3px" in outline
-    assert ring.count("0px 0px 0px") == 2, "a light line beside a dark one is seen on any picture"
     view = bounds(page.locator(".mrb-view"))
     around = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("L")).astype(int)
     row, left = around[round(view["y"] + view["height"] / 2)], round(view["x"])
@@ -233,25 +239,19 @@ def test_where_the_keyboard_is_can_be_seen(page: Page) -> None:
 
 def test_two_fingers_pinch(new_page: Callable[..., Page]) -> None:
     page = new_page(has_touch=True)
-    show(page, document(plain_case({"ramp.png": png(RAMPS["12 bits"])})))
-    box = bounds(page.locator(".mrb-view"))
-    before = place(page)[2]
+    view_of(page, "ramp.png", png(RAMPS["12 bits"]))
+    box, before = bounds(page.locator(".mrb-view")), place(page)[2]
     touch = page.context.new_cdp_session(page)
-    middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    for kind, apart in (("touchStart", 40), ("touchMove", 60), ("touchMove", 80), ("touchEnd", None)):
-        fingers = (
-            []
-            if apart is None
-            else [{"x": middle[0] - apart, "y": middle[1]}, {"x": middle[0] + apart, "y": middle[1]}]
-        )
-        points = [finger | {"id": number} for number, finger in enumerate(fingers)]
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    for kind, apart in (("touchStart", 40), ("touchMove", 60), ("touchMove", 80), ("touchEnd", 0)):
+        points = [{"x": x - apart, "y": y, "id": 0}, {"x": x + apart, "y": y, "id": 1}] if apart else []
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     assert place(page)[2] == pytest.approx(2 * before, rel=0.02)
 
 
 def test_what_is_shown_smaller_is_told_with_its_own_size_and_has_no_more_pixels_without_an_app(page: Page) -> None:
     ramp = np.tile(np.arange(2048) % 256, (1500, 1)).astype(np.uint8)
-    show(page, document(plain_case({"ramp.png": png(ramp)})))
+    view_of(page, "ramp.png", png(ramp))
     assert "shown at most 1024 wide or high" in page.locator("figcaption").inner_text()
     more(page)
     page.get_by_role("button", name="1:1").click()
@@ -288,17 +288,16 @@ def begin(page: Page) -> None:
 
 def at(page: Page, x: float, y: float) -> tuple[float, float]:
     """Where the middle of a pixel of the image is on the screen, read from the overlay's own place or the image's."""
-    place = page.evaluate(
+    here: tuple[float, float] = page.evaluate(
         """([x, y]) => {
              const shown = document.querySelector('.mrb-view canvas') ?? document.querySelector('.mrb-view img');
              const view = document.querySelector('.mrb-view').getBoundingClientRect();
-             const m = new DOMMatrix(getComputedStyle(shown).transform);
-             const p = m.transformPoint(new DOMPoint(x, y));
+             const p = new DOMMatrix(getComputedStyle(shown).transform).transformPoint(new DOMPoint(x, y));
              return [view.left + p.x, view.top + p.y];
            }""",
         [x, y],
     )
-    return place[0], place[1]
+    return here
 
 
 def hover(page: Page, x: float, y: float) -> None:
@@ -315,8 +314,7 @@ def tool(page: Page, words: str) -> None:
 
 @pytest.mark.parametrize("zooms", [0, 2])
 def test_the_value_under_the_pointer_is_that_pixel_s(page: Page, zooms: int) -> None:
-    show(page, document(plain_case({"ct.dcm": dicom(numbered())})))
-    page.locator(".mrb-view").focus()
+    view_of(page, "ct.dcm", dicom(numbered())).focus()
     for _ in range(zooms):
         page.keyboard.press("Alt++")
     inside = ((8, 6), (20, 6), (12, 12), (20, 12)) if zooms else ((0, 0), (29, 0), (3, 17), (29, 19), (12, 7))
@@ -326,13 +324,9 @@ def test_the_value_under_the_pointer_is_that_pixel_s(page: Page, zooms: int) -> 
 
 
 def test_inverted_black_is_white_and_said(page: Page) -> None:
-    show(page, document(plain_case({"grey.png": png(np.tile(np.array([[0, 255]], np.uint8), (8, 4)))})))
+    view_of(page, "grey.png", png(np.tile(np.array([[0, 255]], np.uint8), (8, 4))))
     tool(page, "invert")
-    page.wait_for_selector(".mrb-view canvas")
-    shown = page.evaluate(
-        "() => [...document.querySelector('.mrb-view canvas').getContext('2d').getImageData(0, 0, 2, 1).data]"
-    )
-    assert (shown[0], shown[4]) == (255, 0)
+    assert levels(page.locator(".mrb-view canvas"))[0, :2].tolist() == [255, 0]
     told = page.locator(".mrb-tools output")
     expect(told).to_contain_text("inverted")
     tool(page, "reset")
@@ -340,12 +334,9 @@ def test_inverted_black_is_white_and_said(page: Page) -> None:
 
 
 def test_a_distance_is_in_millimetres_of_the_file(page: Page) -> None:
-    show(page, document(plain_case({"ct.dcm": dicom(numbered(), PixelSpacing=[0.5, 2.0])})))
+    view_of(page, "ct.dcm", dicom(numbered(), PixelSpacing=[0.5, 2.0]))
     tool(page, "measure a distance")
-    page.mouse.move(*at(page, 4 * 4, 2))  # a column of 2 mm is shown as four of 0.5 mm, as high as a row
-    page.mouse.down()
-    page.mouse.move(*at(page, 10 * 4, 18))
-    page.mouse.up()
+    draw(page, (4 * 4, 2), (10 * 4, 18))  # a column of 2 mm is shown as four of 0.5 mm, as high as a row
     expect(page.locator(".mrb-said-of-image")).to_contain_text("distance 14.4 mm")  # 6 columns of 2, 16 rows of 0.5
     page.keyboard.press("Escape")
     expect(page.locator(".mrb-said-of-image")).to_have_text("")
@@ -355,7 +346,7 @@ def test_a_distance_is_in_millimetres_of_the_file(page: Page) -> None:
     "tags", [{}, {"PixelSpacing": [0.2, 0.2], "ImagerPixelSpacing": [0.2, 0.2]}, {"ImagerPixelSpacing": [0.2, 0.2]}]
 )
 def test_without_a_spacing_in_the_patient_nothing_is_measured(page: Page, tags: dict[str, object]) -> None:
-    show(page, document(plain_case({"ct.dcm": dicom(numbered(), **tags)})))
+    view_of(page, "ct.dcm", dicom(numbered(), **tags))
     tool(page, "measure a distance")
     expect(page.locator(".mrb-said-of-image")).to_have_text(
         "No distance: this file does not say how far its pixels are apart."
@@ -375,7 +366,7 @@ def test_a_preset_sets_the_window_of_a_ct_and_only_of_one(page: Page) -> None:
 def test_a_colour_image_says_its_values(page: Page) -> None:
     colours = np.zeros((8, 8, 3), np.uint8)
     colours[3, 5] = (10, 20, 30)
-    show(page, document(plain_case({"colour.png": png(colours)})))
+    view_of(page, "colour.png", png(colours))
     hover(page, 5.5, 3.5)
     expect(page.locator(".mrb-pixel")).to_have_text("x 5, y 3: 10 20 30")
 
@@ -407,7 +398,7 @@ def test_a_series_is_one_image_at_a_time_by_wheel_keys_and_buttons(hand: Hand) -
 
 def test_full_screen_and_back(hand: Hand) -> None:
     page = hand.page
-    show(page, document(plain_case({"ct.dcm": dicom(numbered())})))
+    view_of(page, "ct.dcm", dicom(numbered()))
     page.set_viewport_size({"width": 1280, "height": 800})
     page.locator(".mrb-view").focus()
     hand.use(page.get_by_role("button", name="full screen"))
@@ -430,7 +421,7 @@ LOOK = "document.querySelector('.mrb-view').getAttribute('style') + document.que
 
 def test_each_tool_changes_the_view_by_mouse_touch_and_keys(hand: Hand) -> None:
     page = hand.page
-    show(page, document(plain_case({"ct.dcm": dicom(numbered(), PixelSpacing=[0.5, 2.0])})))
+    view_of(page, "ct.dcm", dicom(numbered(), PixelSpacing=[0.5, 2.0]))
     hand.use(page.get_by_role("button", name="more for the image"))
     for words, keys in TOOLS.items():
         before = page.evaluate(LOOK)
@@ -455,18 +446,13 @@ def test_each_tool_changes_the_view_by_mouse_touch_and_keys(hand: Hand) -> None:
 def test_a_box_and_a_point_are_marked_in_pixels_of_the_image(page: Page) -> None:
     show(page, marking(document(plain_case({"ct.dcm": dicom(numbered())}))))
     begin(page)
-    page.mouse.move(*at(page, 4, 2))
-    page.mouse.down()
-    page.mouse.move(*at(page, 10, 18))
-    page.mouse.up()
+    draw(page, (4, 2), (10, 18))
     begin(page)
     page.mouse.click(*at(page, 25, 5))
-    box, point = json.loads(page.evaluate("JSON.stringify(marked)"))
-    tolerance = 0.11
-    assert box == {"image": 0, "frame": 1, **{k: pytest.approx(v, abs=tolerance) for k, v in
-                                  {"x": 4, "y": 2, "width": 6, "height": 16}.items()}}  # fmt: skip
-    assert point == {"image": 0, "frame": 1, "x": pytest.approx(25, abs=tolerance),
-                     "y": pytest.approx(5, abs=tolerance), "width": 0, "height": 0}  # fmt: skip
+    names = ("image", "frame", "x", "y", "width", "height")
+    box, point = ([one[name] for name in names] for one in page.evaluate("marked"))
+    assert box == pytest.approx([0, 1, 4, 2, 6, 16], abs=0.11)
+    assert point == pytest.approx([0, 1, 25, 5, 0, 0], abs=0.11)
 
 
 def test_a_region_is_marked_by_keys_alone_and_stays_inside(new_page: Callable[..., Page]) -> None:
@@ -475,7 +461,7 @@ def test_a_region_is_marked_by_keys_alone_and_stays_inside(new_page: Callable[..
     begin(page)
     press(page, ["ArrowLeft"] * 100 + ["ArrowUp"] * 100 + ["Enter"] + ["ArrowRight"] * 200 + ["ArrowDown"] * 200)
     page.keyboard.press("Enter")
-    (whole,) = json.loads(page.evaluate("JSON.stringify(marked)"))
+    (whole,) = page.evaluate("marked")
     assert whole == {"image": 0, "frame": 1, "x": 0, "y": 0, "width": WIDE, "height": TALL}
     begin(page)
     press(page, ("Escape", "ArrowLeft"))
@@ -483,7 +469,7 @@ def test_a_region_is_marked_by_keys_alone_and_stays_inside(new_page: Callable[..
 
 
 def test_without_alt_every_key_reaches_the_page_after_a_click_in_the_image(page: Page) -> None:
-    show(page, document(plain_case({"ramp.png": png(RAMPS["8 bits"])})))
+    view_of(page, "ramp.png", png(RAMPS["8 bits"]))
     page.evaluate("window.heard = []; addEventListener('keydown', event => heard.push(event.key)); undefined")
     view = page.locator(".mrb-view")
     view.click()
@@ -506,7 +492,7 @@ _WHERE = (
 
 
 def test_all_of_it_is_reached_by_the_tab_key(page: Page) -> None:
-    show(page, document(plain_case({"ramp.png": png(RAMPS["12 bits"])})))
+    view_of(page, "ramp.png", png(RAMPS["12 bits"]))
     page.keyboard.press("Tab")
     reached = []
     for _ in range(6):

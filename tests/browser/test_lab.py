@@ -33,10 +33,7 @@ STATE = """async place => {
   const cells = window.jupyterapp.shell.currentWidget.content.model.cells;
   return Array.from({length: cells.length}, (_, i) => [cells.get(i).type, cells.get(i).sharedModel.getSource()]);
 }"""
-LIGHT, DARK = (
-    f"() => {{ window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {name}'}}); }}"
-    for name in ("Light", "Dark")
-)
+DARK = "() => { window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'}); }"
 RUN_ALL = "() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }"
 VIEWS = (
     "import mrb_lib as mrb\nstudy = mrb.open(BENCH, resamples=200)",
@@ -98,7 +95,7 @@ def address(bench: Path) -> Iterator[str]:
         assert "Warning" not in lab.log()
         write_notebook(mine / "views.ipynb", VIEWS, bench)
         yield lab.address.replace("00_start.ipynb", "views.ipynb")
-    assert lab.process.returncode == 0
+    assert lab.process.exitcode == 0
 
 
 @pytest.fixture(scope="module")
@@ -120,16 +117,9 @@ def opened(lab: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
     lab.wait_for_function(READY)
     lab.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
     expect(lab.locator(".mrb-explorer, .widget-dropdown")).to_have_count(0)
-    return run_all(lab)
-
-
-@pytest.fixture
-def shown(lab: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
-    """The notebook as the test before left it, in light colours."""
-    unhurried(lab, monkeypatch)
     lab.wait_for_function(READY)
-    lab.evaluate(LIGHT)
-    return lab if lab.locator(".mrb-explorer [data-case]").count() else run_all(lab)
+    lab.evaluate(RUN_ALL)
+    return _drawn(lab)
 
 
 def run_notebook(page: Page, address: str, folder: Path, name: str, cells: Sequence[str], bench: Path) -> Page:
@@ -139,13 +129,6 @@ def run_notebook(page: Page, address: str, folder: Path, name: str, cells: Seque
     page.wait_for_function(READY)
     page.evaluate(RUN_ALL)
     return page
-
-
-def run_all(page: Page) -> Page:
-    """Run every cell of the notebook that is open."""
-    page.wait_for_function(READY)
-    page.evaluate(RUN_ALL)
-    return _drawn(page)
 
 
 def _drawn(page: Page) -> Page:
@@ -180,7 +163,9 @@ def expected(table: Table) -> list[list[str]]:
     return [["".join(text.split()) for text in row] for row in table.show().text.rows]
 
 
-def test_the_controls_draw_each_choice_and_no_key_edits_the_notebook(opened: Page, bench: Path) -> None:
+def test_the_controls_draw_each_choice_no_key_edits_the_notebook_and_views_are_dark_where_it_is(
+    opened: Page, bench: Path
+) -> None:
     expect(
         opened.locator(".jp-RenderedText[data-mime-type*=stderr], .jp-OutputArea [data-mime-type*=error]")
     ).to_have_count(0)
@@ -216,20 +201,17 @@ def test_the_controls_draw_each_choice_and_no_key_edits_the_notebook(opened: Pag
     opened.wait_for_function(READY)
     for place in (shown.locator("select"), where, opened.locator(".mrb-explorer select")):
         keys_leave_the_notebook(opened, place.first, before)
-
-
-def test_widgets_are_dark_where_the_lab_is(shown: Page) -> None:
-    shown.evaluate(DARK)
-    expect(shown.locator("body")).to_have_attribute("data-jp-theme-light", "false")
-    expect(shown.locator(".mrb-explorer")).to_have_css("background-color", "rgb(21, 25, 27)")
+    opened.evaluate(DARK)
+    expect(opened.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    expect(opened.locator(".mrb-explorer")).to_have_css("background-color", "rgb(21, 25, 27)")
 
 
 def test_a_kernel_that_was_restarted_answers_nothing_and_the_explorer_says_so(opened: Page) -> None:
-    explorer = opened.locator(".mrb-explorer")
     opened.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
-    explorer.locator("[data-filter=organ]").select_option("=chest")
-    notice = explorer.locator(".mrb-notice")
-    expect(notice).to_have_text("The kernel behind this view has ended. Run its cell again.")
+    opened.locator(".mrb-explorer [data-filter=organ]").select_option("=chest")
+    expect(opened.locator(".mrb-explorer .mrb-notice")).to_have_text(
+        "The kernel behind this view has ended. Run its cell again."
+    )
 
 
 def test_no_key_pressed_in_the_explorer_or_in_a_plain_case_edits_the_notebook(

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
-import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -33,7 +32,7 @@ def _at(page: Page, index: int, n: int) -> None:
 
 
 def test_twenty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_before(
-    new_page: Callable[..., Page], bench: Benchmark, served: Served, tmp_path: Path
+    new_page: Callable[..., Page], bench: Benchmark, served: Served
 ) -> None:
     path = path_of(bench)
     before = _accuracy(path)
@@ -60,25 +59,23 @@ def test_twenty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_befo
     expect(able.locator(".mrb-position")).to_contain_text(f"{N} reviewed by you")
 
     expect(blind.locator(".mrb-history")).to_contain_text("Nobody has reviewed")  # as it was when it was opened
-    blind.keyboard.press("j")
-    _at(blind, 1, n)
-    blind.keyboard.press("k")
+    press(blind, "jk")
     _at(blind, 0, n)
     expect(blind.locator(".mrb-history")).to_contain_text("One other has reviewed this case")
     assert "Dr Able" not in blind.locator(".mrb-history").inner_text()
-    for i in range(4):
+    for i in range(2):
         _at(blind, i, n)
         press(blind, "1s")
         expect(blind.locator(".mrb-history")).to_contain_text("Dr Able")
         blind.keyboard.press("j")
-    _at(blind, 4, n)
+    _at(blind, 2, n)
     blind.locator("[data-filter=review]").select_option("=disagree")
-    expect(blind.locator(".mrb-position")).to_contain_text("1 of 2 cases")
+    expect(blind.locator(".mrb-position")).to_contain_text("1 of 1 cases")
     able_said = reviews_of(bench, "Dr Able")
     assert able_said["case_id"].nunique() == len(able_said) == N
-    assert able_said["severity"].value_counts().to_dict() == dict.fromkeys(
-        ("none", "mild", "moderate", "severe"), N / 4
-    )
+    assert set(able_said["severity"].value_counts().items()) == {
+        (one, N / 4) for one in ("none", "mild", "moderate", "severe")
+    }
     assert able_said["reasons"].map(list).tolist() == [["missed finding"]] * N
     assert (able_said["verdict"] == "gold_wrong").sum() == N / 2
     cases = bench.cases.set_index("case_id")
@@ -88,11 +85,6 @@ def test_twenty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_befo
         # Two steps to the right and one down, whatever the zoom.
         assert region["width"] == pytest.approx(2 * region["height"], abs=0.2)
         assert region["height"] > 0
-    mrb(path, "adjudications", "export", path, tmp_path / "reviews.csv")
-    exported = pd.read_csv(tmp_path / "reviews.csv")
-    assert set(exported["severity"].dropna()) == {"none", "mild", "moderate", "severe"}
-    marked = exported.loc[exported["reviewer"] == "Dr Able", "regions"].map(lambda one: len(json.loads(one)))
-    assert marked.tolist() == [1] * N
     after = _accuracy(path, "--gold", "adjudicated")
     assert after > before, "half of its failures were the label's"
 

@@ -1,7 +1,8 @@
 """Ratings, labels, steps and rankings by mouse, touch or keys, annotated, then reviewed."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -21,28 +22,36 @@ from .pages import at_case, desk, explorer, press
 from .server import Served, mrb
 
 HOSTILE = '<script>window.__pwned=1</script>"><img src=x onerror="window.__pwned=2">'
-NewPage = Callable[..., Page]
 
 
-def _enter(page: Page, served: Served, *, total: int) -> None:
-    desk(page, served.address)
-    expect(page.get_by_role("heading", name=f"Case 1 of {total}")).to_be_visible()
+@contextmanager
+def _annotated(page: Page, bench: Path, *options: str, total: int) -> Iterator[None]:
+    """Annotate a benchmark as Dr Keys, from the first case on."""
+    with Served("annotate", bench, "--annotators", "Dr Keys", *options) as served:
+        desk(page, served.address)
+        expect(page.get_by_role("heading", name=f"Case 1 of {total}")).to_be_visible()
+        yield
+
+
+@contextmanager
+def _reviewed(page: Page, bench: Path, query: str) -> Iterator[None]:
+    """Review the cases of a query as Dr Keys; at the end nothing of the page is hard to read or harmed."""
+    with Served("review", bench) as served:
+        explorer(page, served.address, query, "Dr Keys")
+        yield
+        assert harm(page) == []
+        assert violations(page) == []
 
 
 def _said(page: Page, words: str) -> None:
     expect(page.locator(".mrb-saved")).to_contain_text(words)
 
 
-def _rows(bench: Path) -> dict[tuple[str, str], str]:
+def _kept(bench: Path) -> dict[tuple[str, str], str]:
     """The choices kept, by case and dimension."""
     with open_store(bench / "reviews.sqlite", create=False) as store:
         found, _ = annotations_of(load(bench), store)
-    rows = found[["case_id", "dimension", "choice"]].itertuples(index=False)
-    return {(case, name): choice for case, name, choice in rows}
-
-
-def _kept(bench: Path) -> dict[str, str]:
-    return {case: choice for (case, _), choice in _rows(bench).items()}
+    return found.set_index(["case_id", "dimension"])["choice"].to_dict()
 
 
 def _pick(page: Page, row: str, words: str) -> Locator:
@@ -55,8 +64,7 @@ def _next(hand: Hand) -> None:
 
 def test_a_rating_is_kept_and_may_be_changed(hand: Hand, tmp_path: Path) -> None:
     bench, page = write_rating(tmp_path, n=2), hand.page
-    with Served("annotate", bench, "--annotators", "Dr Keys") as served:
-        _enter(page, served, total=2)
+    with _annotated(page, bench, total=2):
         expect(page.locator(".mrb-answer")).to_have_count(1)
         expect(page.get_by_role("radio")).to_have_count(4)
         expect(page.locator(".mrb-pick").nth(3)).to_contain_text("may lead to harm")
@@ -80,8 +88,7 @@ def test_a_rating_is_kept_and_may_be_changed(hand: Hand, tmp_path: Path) -> None
 
 def test_several_labels_are_kept_each_at_once(hand: Hand, tmp_path: Path) -> None:
     bench, page = write_labels(tmp_path, n=2, annotated=False), hand.page
-    with Served("annotate", bench, "--annotators", "Dr Keys") as served:
-        _enter(page, served, total=2)
+    with _annotated(page, bench, total=2):
         checked = page.get_by_role("checkbox", checked=True)
         expect(page.get_by_role("checkbox")).to_have_count(len(ERRORS) + 1)
         expect(page.locator(".mrb-row").nth(1)).to_contain_text("left where the image shows right")
@@ -113,16 +120,16 @@ def test_several_labels_are_kept_each_at_once(hand: Hand, tmp_path: Path) -> Non
         _said(page, "Saved: Errors, none of these")
         _next(hand)
         expect(page.get_by_role("heading", name="That was all")).to_be_visible()
-    kept = sorted(_rows(bench).items())
-    assert sorted(choice for (_, name), choice in kept if name == "overall") == ["Moderate risk", "No risk"]
-    errors = [choice for (_, name), choice in kept if name == "errors"]
-    assert sorted(errors) == ["none", "omitted finding; overconfident"]
+    kept = sorted((name, choice) for (_, name), choice in _kept(bench).items())
+    assert kept == [
+        ("errors", "none"), ("errors", "omitted finding; overconfident"), ("overall", "Moderate risk"),
+        ("overall", "No risk"),
+    ]  # fmt: skip
 
 
 def test_steps_come_in_order_below_those_before_them(page: Page, tmp_path: Path) -> None:
     bench = write_steps(tmp_path, before=HOSTILE + "\n")
-    with Served("annotate", bench, "--annotators", "Dr Keys") as served:
-        _enter(page, served, total=5)
+    with _annotated(page, bench, total=5):
         for number in range(1, 6):
             at_case(page, number)
             step = page.locator(".mrb-answer h3").inner_text()
@@ -137,14 +144,14 @@ def test_steps_come_in_order_below_those_before_them(page: Page, tmp_path: Path)
             _said(page, "Saved")
             page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="That was all")).to_be_visible()
-    first = {"one-1": "right", "two-1": "right"}
-    assert _kept(bench) == dict.fromkeys(("one-2", "one-3", "two-2"), "wrong") | first
+    assert {case: choice for (case, _), choice in _kept(bench).items()} == {
+        "one-1": "right", "one-2": "wrong", "one-3": "wrong", "two-1": "right", "two-2": "wrong",
+    }  # fmt: skip
 
 
 def test_a_ranking_is_kept_as_all_pairs(hand: Hand, tmp_path: Path) -> None:
     bench, page = write_ranking(tmp_path, k=3), hand.page
-    with Served("annotate", bench, "--ranking", "--annotators", "Dr Keys") as served:
-        _enter(page, served, total=2)
+    with _annotated(page, bench, "--ranking", total=2):
         texts = page.locator(".mrb-answer-text").all_inner_texts()
         seen = [re.findall(r"number (\d) of (\d)", text)[0] for text in texts]
         hand.use(_place(page, 0, 2), "2")
@@ -162,7 +169,7 @@ def test_a_ranking_is_kept_as_all_pairs(hand: Hand, tmp_path: Path) -> None:
         assert violations(page) == []
     place = {response: int(at) for (response, _), at in zip(seen, places, strict=True)}
     item = f"i{seen[0][1]}"
-    expected = {f"{item}-{a}{b}": "A" if place[a] < place[b] else "B" for a, b in ("01", "02", "12")}
+    expected = {(f"{item}-{a}{b}", "overall"): "A" if place[a] < place[b] else "B" for a, b in ("01", "02", "12")}
     assert _kept(bench) == expected
 
 
@@ -172,8 +179,7 @@ def _place(page: Page, row: int, place: int) -> Locator:
 
 def test_a_rating_is_reviewed_by_keyboard(page: Page, tmp_path: Path) -> None:
     bench, keys = write_rating(tmp_path), page.get_by_role("dialog", name="Keys")
-    with Served("review", bench) as served:
-        explorer(page, served.address, "kind=unsafe_called_safe&judge=always-safe", "Dr Keys")
+    with _reviewed(page, bench, "kind=unsafe_called_safe&judge=always-safe"):
         expect(page.locator("[data-kind=unsafe_called_safe]")).to_have_attribute("aria-pressed", "true")
         expect(page.locator("[data-kind=inconsistent]")).to_have_count(0)
         expect(page.locator('.mrb-in-view [data-mrb="probabilities"]')).to_contain_text("expectation")
@@ -181,7 +187,6 @@ def test_a_rating_is_reviewed_by_keyboard(page: Page, tmp_path: Path) -> None:
         page.keyboard.press("b")
         expect(page.get_by_role("radio", name="Gold is wrong")).to_be_checked()
         expect(page.get_by_role("radio", name="Low risk")).to_be_checked()
-        assert violations(page) == []
         press(page, ("Escape", "s"))
         expect(page.locator(".mrb-history")).to_contain_text("Gold is wrong: Low risk")
         page.keyboard.press("?")
@@ -207,17 +212,14 @@ def test_a_step_is_reviewed_below_those_before_it(page: Page, tmp_path: Path) ->
     bench = write_steps(tmp_path, before=HOSTILE + "\n", labels=gold)
     # It finds the first error one step too late.
     _judged(bench, "late", {(case, "AB"): "right" if case == "one-2" else label for case, label in gold.items()}, "r")
-    with Served("review", bench) as served:
-        explorer(page, served.address, "kind=wrong&judge=late", "Dr Keys")
+    with _reviewed(page, bench, "kind=wrong&judge=late"):
         expect(page.locator(".mrb-of-case bdi")).to_have_text("one-2")
         expect(page.locator(".mrb-shown").get_by_role("heading", name="Step 2")).to_be_visible()
         before = page.locator(".mrb-shown .mrb-before-it")
         expect(before).to_contain_text("Step 1 of response one.")
         expect(before).to_contain_text("<script>window.__pwned=1</script>")
-        assert harm(page) == []
         press(page, "1s")
         expect(page.locator(".mrb-history")).to_contain_text("Gold is right")
-        assert violations(page) == []
 
 
 def test_a_pair_of_a_ranking_is_reviewed_with_the_ranking_that_decided_it(page: Page, tmp_path: Path) -> None:
@@ -225,39 +227,28 @@ def test_a_pair_of_a_ranking_is_reviewed_with_the_ranking_that_decided_it(page: 
     bench = write_ranking(tmp_path, k=3, labels=dict.fromkeys(pairs, "A"))
     said = {(case, order): "B" if case == "i1-12" else "A" for case in pairs for order in ("AB", "BA")}
     _judged(bench, "one+batch", said, f'{{"ranking": ["A", "C", "B"]}} {HOSTILE}')
-    with Served("review", bench) as served:
-        explorer(page, served.address, "kind=wrong&judge=one%2Bbatch", "Dr Keys")
+    with _reviewed(page, bench, "kind=wrong&judge=one%2Bbatch"):
         expect(page.locator(".mrb-of-case bdi")).to_have_text("i1-12")
         expect(page.locator(".mrb-shown")).to_contain_text('"ranking": ["A", "C", "B"]')
-        assert harm(page) == []
-        press(page, "b")
-        expect(page.get_by_role("radio", name="Gold is wrong")).to_be_checked()
-        press(page, "s")
+        press(page, "bs")
         expect(page.locator(".mrb-history")).to_contain_text("Gold is wrong")
-        assert violations(page) == []
 
 
 @pytest.mark.parametrize("kind", ["labels", "categories"])
-def test_hostile_labels_and_categories_are_words_on_both_pages(new_page: NewPage, tmp_path: Path, kind: str) -> None:
+def test_hostile_labels_and_categories_are_words_on_both_pages(page: Page, tmp_path: Path, kind: str) -> None:
     names = (HOSTILE, "'fine' & \"good\"")
     if kind == "labels":
         bench, judge, keys = write_labels(tmp_path, n=3, labels=names), "near", ("a", "a")
     else:
         words = {"definitions": {HOSTILE: HOSTILE * 300, "overall": HOSTILE}, "acceptable": names[1:]}
         bench, judge, keys = write_rating(tmp_path, n=3, categories=names, **words), "always-safe", ("1",)
-    page = new_page()
-    with Served("annotate", bench, "--annotators", "Dr Keys") as served:
-        _enter(page, served, total=3)
+    with _annotated(page, bench, total=3):
         press(page, keys)
         _said(page, "<script>")
         assert harm(page) == []
-    page = new_page()
-    with Served("review", bench) as served:
-        explorer(page, served.address, f"judge={judge}", "Dr Keys")
+    with _reviewed(page, bench, f"judge={judge}"):
         shown = page.locator('.mrb-case [data-mrb="labels"]' if kind == "labels" else ".mrb-in-view").first
         expect(shown).to_contain_text("<script>window.__pwned=1</script>")
         if kind == "categories":
             page.keyboard.press("b")
             expect(page.get_by_role("radio", name=names[1])).to_be_checked()
-        assert harm(page) == []
-        assert violations(page) == []

@@ -1,9 +1,6 @@
 """The failure explorer as `mrb review` serves it: a real server, a real browser, reviewers at work."""
 
-import json
-import os
 import re
-import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,12 +12,14 @@ from playwright.sync_api import Browser, Page, expect
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.failures.query import Query, to_fragment
 from mrb_lib.review.records.store import open_store
-from mrb_lib.tables.questions import REASONS
+from mrb_lib.tables.questions import QUESTIONS, REASONS, Question
 from tests.review.records.earlier import write_version_4
 
 from .axe import violations, violations_in_both_schemes
 from .conftest import Watched
 from .hand import WAYS, Hand
+from .haste import paused
+from .hostile import ATTACKS, harm
 from .pages import bounds, explorer, in_one_view, open_menu, press, settled, sign_in
 from .server import Served, mrb, path_of, reviews_of, simulated, store_of
 
@@ -30,12 +29,15 @@ NewPage = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    """Twenty-seven simulated cases, two without an image, and the runs of two judges that never agree."""
+    """Twenty-seven simulated cases, one without an image, one with a torn one; two judges that never agree."""
 
     def pictured(cases: pd.DataFrame) -> list[Any]:
-        return [[] if place in (1, 2) else names for place, names in enumerate(cases["images"])]
+        return [[] if place == 1 else names for place, names in enumerate(cases["images"])]
 
-    return simulated(tmp_path_factory.mktemp("review"), N, judged=True, images=pictured)
+    made = simulated(tmp_path_factory.mktemp("review"), N, judged=True, images=pictured)
+    torn = path_of(made) / "images" / str(made.cases["images"].iloc[2][0])
+    torn.write_bytes(torn.read_bytes()[:200])
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -76,20 +78,6 @@ def _wide(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
 
-def test_two_judges_are_compared_where_they_differ(desk: Page) -> None:
-    page = desk
-    _choose(page, "judge", "=longer")
-    _choose(page, "other", "=shorter")
-    _choose(page, "dimension", "=overall")
-    view = page.locator(".mrb-in-view")
-    expect(view.locator("summary")).to_have_text("The two judges on overall")
-    expect(view.get_by_role("rowheader")).to_have_text(["longer", "shorter"])
-    said = view.locator("tbody tr").evaluate_all(
-        "rows => rows.map((row) => row.querySelector('td .mrb-choice').textContent)"
-    )
-    assert len(set(said)) == 2
-
-
 def test_an_address_leads_to_a_case_and_is_copied(desk: Page, served: Served) -> None:
     page = desk
     query = Query(judge="longer", dimension="overall", kind=("wrong",), sort="difficulty")
@@ -103,17 +91,16 @@ def test_an_address_leads_to_a_case_and_is_copied(desk: Page, served: Served) ->
     expect(page.locator(".mrb-notice")).to_contain_text("copied")
     link = page.evaluate("navigator.clipboard.readText()")
     assert link == served.address.split("?")[0] + "#" + to_fragment(query, case)
-    other = page.context.new_page()
-    other.goto(link)
-    expect(other.locator(".mrb-title")).to_have_text(f"Case {case}")
-    expect(other.locator(".mrb-position")).to_contain_text("2 of")
-    expect(other.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
-    other.close()
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.locator(".mrb-title")).to_have_text(f"Case {case}")
+    expect(page.locator(".mrb-position")).to_contain_text("2 of")
+    expect(page.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
     page.evaluate("location.hash = '#case=sim-000003&judge=nobody'")
     expect(page.locator(".mrb-notice")).to_contain_text("nobody")
 
 
-def test_a_mark_outlives_page_and_server_and_is_corrected_not_overwritten_once_the_store_is_there(
+def test_a_mark_outlives_its_page_and_is_corrected_once_the_store_is_there(
     new_page: NewPage, served: Served, bench: Benchmark, tmp_path: Path
 ) -> None:
     link = "case=sim-000004&judge=longer&dimension=overall"
@@ -121,37 +108,31 @@ def test_a_mark_outlives_page_and_server_and_is_corrected_not_overwritten_once_t
     press(page, "2s")
     expect(page.locator(".mrb-saved")).to_contain_text("choose the right label")
     page.locator("[data-field=choice]:not(:disabled)").first.check()
-    page.get_by_label("wrong laterality").check()
     page.keyboard.press("n")
     page.keyboard.type("The nodule is on the left.")
     expect(page.locator(".mrb-saved")).to_have_text("Not saved yet.")
     page.keyboard.press("Control+Enter")
-    expect(page.locator(".mrb-saved")).to_contain_text("Saved")
-    expect(page.locator(".mrb-history li")).to_have_count(1)
     expect(page.locator("[role=option][aria-selected=true]")).to_contain_text("you")
     page.reload()
-    expect(page.locator(".mrb-history li")).to_contain_text("wrong laterality")
+    expect(page.locator(".mrb-history li")).to_contain_text("The nodule is on the left.")
     # The next server finds no folder of its store, then the store that the first one has written.
     with Served("review", path_of(bench), "--store", str(tmp_path / "gone" / "reviews.sqlite")) as again:
         other = explorer(new_page(), again.address, link)
+        history = other.locator(".mrb-history li")
         expect(other.locator(".mrb-trouble")).to_contain_text("folder does not exist")
         expect(other.get_by_label("Your name")).to_be_hidden()
         assert violations_in_both_schemes(other) == []
         (tmp_path / "gone").symlink_to(path_of(bench))
         other.reload()
         expect(other.locator(".mrb-trouble")).to_be_hidden()
-        expect(other.locator(".mrb-history li")).to_contain_text("One other has reviewed this case.")
+        expect(history).to_contain_text("One other has reviewed this case.")
         sign_in(other, "Dr. Ada")
-        expect(other.locator(".mrb-history li")).to_contain_text("The nodule is on the left.")
         expect(other.get_by_label("Note")).to_have_value("The nodule is on the left.")
-        expect(other.get_by_role("button", name="Save correction")).to_be_visible()
         press(other, "3s")
-        expect(other.locator(".mrb-history li")).to_have_count(2)
-        expect(other.locator(".mrb-history li").first).to_contain_text("Ambiguous")
-        expect(other.locator(".mrb-history li").last).to_contain_text("replaced")
+        expect(history.first).to_contain_text("Ambiguous")
+        expect(history.last).to_contain_text("replaced")
     mine = reviews_of(bench, "Dr. Ada")
     assert mine["verdict"].tolist() == ["gold_wrong", "ambiguous"]
-    assert mine["judge"].tolist() == ["longer", "longer"]
     assert mine["supersedes"].iloc[1] == mine["adjudication_id"].iloc[0]
 
 
@@ -213,8 +194,6 @@ def test_each_field_of_the_form_is_kept_by_mouse_touch_and_keys(hand: Hand, serv
     _button(hand, "Sign out")
     expect(page.get_by_label("Your name")).to_be_visible()
 
-    with open_store(store_of(bench), create=False) as store:
-        tags = store.tags(bench.meta.name)
     mine = reviews_of(bench, hand.name).set_index("verdict")
     assert mine.index.tolist() == ["gold_wrong", "ambiguous", "withdrawn", "gold_right"]
     first, last = mine.iloc[0], mine.iloc[3]
@@ -222,7 +201,7 @@ def test_each_field_of_the_form_is_kept_by_mouse_touch_and_keys(hand: Hand, serv
     assert first[["severity", "reasoning", "note"]].tolist() == ["moderate", "not_about_image", "On the left."]
     assert (first["choice"] in ("A", "B", "tie"), first["reasons"], len(first["regions"])) == (True, [REASONS[1]], 1)
     assert last[["case_id", "judge", "dimension"]].tolist() == [case, "shorter", "accuracy"]
-    assert tags.loc[tags["reviewer"] == hand.name, "tag"].tolist() == ["seen twice"]
+    assert [tag for _, tag in tags_of(bench, hand.name)] == ["seen twice"]
 
 
 def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, served: Served, bench: Benchmark) -> None:
@@ -257,7 +236,7 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, ser
     expect(position).to_contain_text(f"of {N} cases")
     hand.write(page.locator("[data-filter=where]"), "n_images == 0")
     hand.use(page.get_by_role("heading", level=1), "Enter")
-    expect(position).to_contain_text("1 of 2 cases")
+    expect(position).to_contain_text("1 of 1 cases")
     hand.write(page.locator(".mrb-search"), "no-such-word", "Escape", "/")
     expect(position).to_have_text("0 cases")
     expect(page.locator(".mrb-case-pane")).to_contain_text("No case matches")
@@ -268,7 +247,7 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, ser
     hand.use(page.locator("[data-kind=wrong]"))
     expect(page.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
 
-    hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
+    _button(hand, "Menu")
     _button(hand, "Views")
     dialog, own = page.get_by_role("dialog", name="Saved views"), f"Errors by {hand.way}"
     hand.write(dialog.get_by_label("Save the filters"), own)
@@ -278,11 +257,11 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, ser
     hand.use(dialog.get_by_role("button", name="Close"))
     _button(hand, "Clear all")
     expect(position).to_contain_text(f"of {N} cases")
-    hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
+    _button(hand, "Menu")
     _button(hand, "Views")
     _button(hand, own)
     expect(page.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
-    hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
+    _button(hand, "Menu")
     _button(hand, "Views")
     _button(hand, f"Remove the view {own} for everyone")
     _button(hand, f"Press again to remove the view {own} for everyone")
@@ -290,17 +269,17 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, ser
     assert own not in _views(bench)
     hand.use(dialog.get_by_role("button", name="Close"), "Escape")
 
-    hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
+    _button(hand, "Menu")
     _button(hand, "Pictures in the list")
     expect(page.locator(".mrb-thumb")).to_have_count(0)
     _button(hand, "keys", "Escape", "?")
     hand.use(page.get_by_role("dialog", name="Keys").get_by_role("button", name="Close"))
-    hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
+    _button(hand, "Menu")
     _button(hand, "Copy link to this case")
     expect(notice).to_contain_text("copied")
     for words in ("CSV: export the selection as a table", "Page: export the selection to print it (HTML)"):
         with page.expect_download() as waiting:
-            hand.use(hand.page.get_by_role("button", name="Menu", exact=True))
+            _button(hand, "Menu")
             _button(hand, words)
         assert waiting.value.suggested_filename in ("cases.csv", "cases.html")
 
@@ -369,20 +348,17 @@ def test_the_cases_that_a_probe_changed_are_shown_plain_and_probed(
         assert violations(page) == []
 
 
-def test_a_question_added_in_one_place_is_on_the_form(
-    new_page: NewPage, bench: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What every process of the server runs as it starts adds an entry to the list; the store is of version 4."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "from mrb_lib.tables.questions import QUESTIONS, Question\n"
-        "options = ('none', 'possible', 'very_serious')\n"
-        "QUESTIONS.append(Question('danger', 'Could this harm a patient?', options, keys='PUY'))\n"
-        "QUESTIONS.append(Question('seen', 'What did you look at?', ('image', 'answers'), several=True))\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]))
+def _two_more_questions() -> None:
+    options = ("none", "possible", "very_serious")
+    QUESTIONS.append(Question("danger", "Could this harm a patient?", options, keys="PUY"))
+    QUESTIONS.append(Question("seen", "What did you look at?", ("image", "answers"), several=True))
+
+
+def test_a_question_added_in_one_place_is_on_the_form(new_page: NewPage, bench: Benchmark, tmp_path: Path) -> None:
+    """The server adds an entry to the list as it starts; the store is of version 4."""
     store = tmp_path / "reviews.sqlite"
     write_version_4(store, bench.meta.name)
-    with Served("review", path_of(bench), "--store", str(store)) as served:
+    with Served("review", path_of(bench), "--store", str(store), first=_two_more_questions) as served:
         page = explorer(new_page(), served.address, "case=sim-000004&judge=longer&dimension=overall", "Dr. New")
         danger, seen = (page.locator(f"[data-field={field}]") for field in ("danger", "seen"))
         expect(page.get_by_role("group", name="Could this harm a patient?").get_by_role("radio")).to_have_count(3)
@@ -398,7 +374,174 @@ def test_a_question_added_in_one_place_is_on_the_form(
         page.reload()
         expect(danger.nth(2)).to_be_checked()
         expect(seen.nth(1)).to_be_checked()
-    with sqlite3.connect(store) as connection:
-        [(content,)] = connection.execute("SELECT content FROM mrb_events WHERE person = 'Dr. New'")
-    assert json.loads(content)["answers"] == {"danger": "very_serious", "seen": ["answers"]}
     assert store.with_name("reviews.sqlite.v4-backup").is_file()
+
+
+GONE = "\u00d7"
+HOSTILE = [" and ".join(f"question != {attack!r}" for attack in ATTACKS[first::5]) for first in range(5)]
+"""Filters that hold each attack once."""
+
+
+def tag(page: Page, words: str, key: str = "#") -> None:
+    """Tag the case in sight by keyboard."""
+    field = page.get_by_label("Add a tag to this case")
+    page.locator(".mrb-explorer").press(key)
+    expect(field).to_be_focused()
+    page.keyboard.type(words)
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("")
+    page.keyboard.press("Escape")
+
+
+def tags_of(bench: Benchmark, who: str) -> list[list[str]]:
+    """What somebody tagged, with which tag."""
+    with open_store(store_of(bench), create=False) as store:
+        tags = store.tags(bench.meta.name)
+    return tags.loc[tags["reviewer"] == who, ["case_id", "tag"]].to_numpy().tolist()
+
+
+def test_a_tag_is_set_by_key_and_filtered_by(page: Page, served: Served, bench: Benchmark) -> None:
+    position, where = page.locator(".mrb-position"), page.locator("[data-filter=where]")
+    explorer(page, served.address, who="Dr Tag")
+    tag(page, "artefact, basal")
+    page.keyboard.press("j")
+    settled(page)
+    tag(page, "artefact, basal", key="g")
+    tag(page, "old film")
+    expect(page.locator("[data-index='1'] .mrb-row-tags bdi")).to_have_text(["artefact, basal", "old film"])
+    expect(page.locator(".mrb-tags datalist option").first).to_have_attribute("value", "artefact, basal")
+    first, second, *_ = bench.cases["case_id"]
+    stored = [[first, "artefact, basal"], [second, "artefact, basal"], [second, "old film"]]
+    assert tags_of(bench, "Dr Tag") == stored
+    assert reviews_of(bench, "Dr Tag").empty, "no letter of a tag was taken for a verdict"
+
+    where.fill("tagged['artefact, basal'] and not tagged['old film']")
+    page.keyboard.press("Enter")
+    expect(position).to_contain_text("1 of 1 cases")
+    page.get_by_role("button", name="remove the tag artefact, basal").click()
+    expect(page.locator(".mrb-tag-list li")).to_have_count(0)
+    expect(position).to_contain_text("1 of 1 cases")  # the list stays while one works on it
+    where.fill("tags == 'x'")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mrb-notice")).to_contain_text("'tags' is unknown")
+    assert violations(page) == []
+
+
+def test_a_tag_begun_at_a_case_lands_on_no_other(new_page: NewPage, served: Served, bench: Benchmark) -> None:
+    page = new_page(hasty=True)
+    ids = bench.cases["case_id"].astype(str).tolist()
+    explorer(page, served.address, f"case={ids[10]}", "Dr Haste")
+    field, notice = page.get_by_label("Add a tag to this case"), page.locator(".mrb-notice")
+    with paused(served):
+        page.locator("[role=listbox]").focus()
+        for key in ("End", "#", *"stab1"):  # the last case is not here yet
+            page.keyboard.press(key)
+        expect(field).to_have_value("stab1")
+        page.keyboard.press("Enter")
+        expect(notice).to_contain_text("The case changed while you typed")
+    expect(page.locator(".mrb-of-case bdi")).to_have_text(ids[-1])
+    settled(page)
+    expect(field).to_have_value("stab1")
+    expect(field).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(notice).to_contain_text("press Enter again to tag the case in sight")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mrb-tag-list li")).to_have_text(["stab1" + GONE])
+    assert tags_of(bench, "Dr Haste") == [[ids[-1], "stab1"]]
+    assert reviews_of(bench, "Dr Haste").empty
+
+
+def test_a_filter_chosen_just_before_somebody_signs_in_holds(page: Page, served: Served, bench: Benchmark) -> None:
+    explorer(page, served.address)
+    organ = bench.cases["organ"].value_counts().index[-1]
+    with paused(served):
+        page.locator("[data-filter=organ]").select_option(f"={organ}")
+        sign_in(page, "Dr Soon")
+    n = int((bench.cases["organ"] == organ).sum())
+    expect(page.locator(".mrb-position")).to_contain_text(f"1 of {n} case")
+    expect(page.locator("[data-filter=organ]")).to_have_value(f"={organ}")
+
+
+def test_a_view_is_seen_by_everybody_and_replaced_by_none(new_page: NewPage, served: Served) -> None:
+    page, other = new_page(), new_page()
+    explorer(page, served.address, "where=length > 10 and n_images == 1&organ=eye&sort=disagreement", "Dr View")
+    n = page.locator(".mrb-position").inner_text().split("·")[0]
+    said, there = page.get_by_role("dialog").get_by_role("status"), other.get_by_role("dialog", name="Saved views")
+    open_menu(page)
+    page.get_by_role("button", name="Views").press("Enter")
+    page.keyboard.type("Eyes to discuss")
+    page.keyboard.press("Enter")
+    expect(said).to_have_text("The view “Eyes to discuss” is saved for everyone.")
+    press(page, "12sjab#g")  # what a dialog covers takes no key
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    expect(page.locator(".mrb-saved")).not_to_contain_text("Not saved yet")
+
+    explorer(other, served.address, who="Dr Other")
+    open_menu(other)
+    other.get_by_role("button", name="Views").click()
+    there.get_by_label("Save the filters").fill("Eyes to discuss")
+    other.keyboard.press("Enter")
+    expect(there.get_by_role("status")).to_contain_text("is there already, by Dr View")
+    there.get_by_role("button", name="Eyes to discuss", exact=True).click()
+    expect(other.locator(".mrb-position")).to_contain_text(n.strip())
+    expect(other.locator("[data-filter=where]")).to_have_value("length > 10 and n_images == 1")
+
+
+def test_pictures_come_after_the_rows_and_can_be_hidden(page: Page, served: Served) -> None:
+    explorer(page, served.address, who="Dr Look")
+    pictures, switch = page.locator(".mrb-list .mrb-thumb img"), page.get_by_role("button", name="Pictures in the list")
+    first = page.locator("[data-index='0'] .mrb-thumb img")
+    expect(first).to_have_attribute("alt", "")
+    assert first.evaluate("img => img.decode().then(() => img.naturalWidth)") == 80
+    expect(page.locator("[data-index='1'] .mrb-thumb")).to_have_text("\u2013")
+    expect(page.locator("[data-index='2'] .mrb-thumb")).to_have_text("✗")
+    page.locator("[role=listbox]").focus()
+    page.keyboard.press("End")
+    expect(page.locator(f"[data-index='{N - 1}'] .mrb-thumb img")).to_be_visible()
+    open_menu(page)
+    switch.click()
+    page.reload()
+    open_menu(page)
+    expect(switch).to_have_attribute("aria-pressed", "false")
+    settled(page)
+    expect(pictures).to_have_count(0)
+    switch.click()
+    expect(pictures.first).to_be_visible()
+
+
+def test_hostile_tags_views_and_filters_do_nothing(new_page: NewPage, served: Served) -> None:
+    page = explorer(new_page(), served.address, "organ=lung", "Dr " + ATTACKS[1])
+    name, field = page.get_by_label("Save the filters"), page.get_by_label("Add a tag to this case")
+    dialog = page.get_by_role("dialog", name="Saved views")
+    for where in HOSTILE:
+        page.locator("[data-filter=where]").fill(where.replace("question", "tag"))
+        page.keyboard.press("Enter")
+        expect(page.locator(".mrb-position")).to_contain_text("of ")
+        settled(page)
+        expect(page.locator(".mrb-notice")).to_have_text("")
+    for attack in ATTACKS:
+        field.fill(attack[:40])
+        field.press("Enter")
+        expect(field).to_have_value("")
+        open_menu(page)
+        page.get_by_role("button", name="Views").click()
+        name.fill(attack[:80])
+        name.press("Enter")
+        expect(dialog.get_by_role("status")).to_contain_text("saved")
+        assert harm(page) == [], attack
+        page.keyboard.press("Escape")
+        page.locator("[data-filter=where]").fill(attack)
+        page.keyboard.press("Enter")
+        expect(page.locator(".mrb-notice")).not_to_have_text("")
+        assert harm(page) == [], attack
+    open_menu(page)
+    page.get_by_role("button", name="Views").click()
+    expect(dialog.get_by_role("listitem").nth(20)).to_be_attached()
+    for closes in ("", "Escape"):
+        press(page, [closes] if closes else [])
+        for width in (1280, 1024, 400):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth")
+            assert harm(page) == [], width
+        assert violations_in_both_schemes(page) == []

@@ -1,20 +1,25 @@
 """An hour of a reviewer: who they are, where they look, what is saved and what is not, and a server that goes away."""
 
+import os
 import re
 import signal
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.review.records.marks import ADDED, Adjudication, CaseTag
+from mrb_lib.review.records.marks import ADDED, Adjudication, CaseTag, current
 from mrb_lib.review.records.store import open_store
+from tests.pictures import png
 
 from .axe import violations, violations_in_both_schemes
-from .hand import Hand
 from .haste import paused
-from .pages import IMPATIENT, bounds, explorer, press, reviewing, settled, sign_in
-from .server import Served, path_of, reviews_of, simulated, store_of
+from .pages import IMPATIENT, SCROLLBARS, bounds, desk, explorer, press, reviewing
+from .server import Served, answers_of, deal, path_of, reviews_of, simulated, store_of
 
 QUERY = "judge=longer&dimension=overall"
 OPTIONS = ("--assign", "Dr Able,Dr Blind", "--overlap", "2", "--query", QUERY)
@@ -25,8 +30,14 @@ FORM_KEYS = ("1", "2", "a", "z", "Shift+1", "n", "m", "s", "Enter")
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    """Twelve cases and the runs of two judges."""
-    return simulated(tmp_path_factory.mktemp("reviewing"), 12, judged=True)
+    """Twelve cases, the first about a picture that is wider than tall, and the runs of two judges."""
+    ramp = png(np.tile(np.linspace(0, 255, 1200).astype(np.uint8), (800, 1)))
+
+    def images(cases: pd.DataFrame) -> list[Any]:
+        return [["wide.png"], *cases["images"].iloc[1:]]
+
+    root = tmp_path_factory.mktemp("reviewing")
+    return simulated(root, 12, judged=True, pictures={"wide.png": ramp}, images=images)
 
 
 def _case(page: Page, number: int) -> None:
@@ -43,16 +54,15 @@ def _uncovered(one: Locator) -> bool:
     return hit
 
 
-def test_after_save_and_next_case_gold_label_and_verdicts_are_in_sight(hand: Hand, served: Served) -> None:
-    page = hand.page
+def test_after_save_and_next_case_gold_label_and_verdicts_are_in_sight(page: Page, served: Served) -> None:
     page.set_viewport_size(LOW)
-    explorer(page, served.address, QUERY, hand.name)
+    explorer(page, served.address, QUERY, "Dr Next")
     for number in (0, 1):
         _case(page, number)
-        hand.use(page.locator(".mrb-verdict label").first, "Escape", "1")
+        page.locator(".mrb-verdict label").first.click()
         for pane in (".mrb-case-pane", ".mrb-review-body"):
             page.locator(pane).evaluate("one => new Promise(done => { one.onscroll = done; one.scrollTop = 9999; })")
-        hand.use(page.get_by_role("button", name="Save and next"), "Escape", "Enter")
+        page.get_by_role("button", name="Save and next").click()
         _case(page, number + 1)
         for part in (".mrb-shown .mrb-title", ".mrb-gold-line", ".mrb-verdict"):
             expect(page.locator(part)).to_be_in_viewport(ratio=1)
@@ -102,24 +112,22 @@ def test_who_signs_in_in_a_second_tab_changes_nobody_in_the_first(page: Page, se
         expect(tab.locator(".mrb-who")).to_contain_text(f"Signed in as {name}")
 
 
-def test_an_unsaved_review_is_marked_and_closing_the_tab_asks(hand: Hand, served: Served) -> None:
-    page, asked = explorer(hand.page, served.address, f"case=sim-000005&{QUERY}"), list[str]()
+def test_an_unsaved_review_is_marked_and_closing_the_tab_asks(page: Page, served: Served) -> None:
+    asked = list[str]()
+    explorer(page, served.address, f"case=sim-000005&{QUERY}", "Dr Unsaved")
     page.on("dialog", lambda dialog: asked.append(dialog.type))
     title, row = page.title(), page.locator("[data-index='5']")
-    sign_in(page, hand.name)
     _case(page, 5)
-    assert page.title() == title
-    hand.use(page.locator(".mrb-verdict label").nth(2), "Escape", "3")
+    page.keyboard.press("3")
     expect(page).to_have_title(f"● Not saved: {title}")
     expect(row).to_contain_text("○ unsaved")
-    assert asked == []
     page.reload()
     assert asked == ["beforeunload"]
     _case(page, 5)
     expect(page.locator(".mrb-saved")).to_contain_text("Not saved yet: this is what you typed before")
     expect(page.locator(".mrb-verdict input").nth(2)).to_be_checked()
     expect(page).to_have_title(f"● Not saved: {title}")
-    hand.use(page.locator(".mrb-save"), "Escape", "s")
+    page.locator(".mrb-save").click()
     expect(page).to_have_title(title)
     expect(row).to_contain_text("✓ you")
     page.reload()
@@ -128,59 +136,53 @@ def test_an_unsaved_review_is_marked_and_closing_the_tab_asks(hand: Hand, served
 
 def test_who_is_not_signed_in_is_told_so_and_brought_there(page: Page, served: Served) -> None:
     explorer(page, served.address, QUERY)
+    name = page.get_by_label("Your name")
     for _ in range(5):
         page.keyboard.press("Tab")
-        if page.get_by_label("Your name").evaluate("one => one === document.activeElement"):
+        if name.evaluate("one => one === document.activeElement"):
             break
-    expect(page.get_by_label("Your name")).to_be_focused()
+    expect(name).to_be_focused()
     for key in FORM_KEYS:
-        page.locator(".mrb-explorer").focus()
-        page.keyboard.press(key)
+        page.locator(".mrb-explorer").press(key)
         expect(page.locator(".mrb-notice")).to_contain_text("Sign in first")
-        expect(page.get_by_label("Your name")).to_be_focused()
-        expect(page.get_by_label("Your name")).to_have_value("")
+        expect(name).to_be_focused()
+        expect(name).to_have_value("")
     assert violations(page) == []
 
 
-def test_back_leads_through_the_cases_and_the_filters(hand: Hand, served: Served) -> None:
-    page = explorer(hand.page, served.address, QUERY)
+def test_back_leads_through_the_cases_and_the_filters(page: Page, served: Served) -> None:
+    explorer(page, served.address, QUERY)
     _case(page, 0)
-    hand.use(page.get_by_role("button", name="next case"), "j")
+    page.keyboard.press("j")
     _case(page, 1)
-    hand.use(page.locator("[data-index='3']"), "j", "j")
+    page.locator("[data-index='3']").click()
     _case(page, 3)
     before = page.url
-    hand.choose(page.locator("[data-filter=judge]"), "=shorter")
+    page.locator("[data-filter=judge]").select_option("=shorter")
     expect(page).to_have_url(re.compile("judge=shorter"))
-    page.locator(".mrb-explorer").focus()
     page.go_back()
     expect(page).to_have_url(before)
     expect(page.locator("[data-filter=judge]")).to_have_value("=longer")
     _case(page, 3)
-    while page.locator(".mrb-of-case bdi").inner_text() != "sim-000000":
-        page.go_back()
-        settled(page)
+    page.go_back()
+    page.go_back()
+    _case(page, 0)
     expect(page.locator(".mrb-row[data-index='0']")).to_have_attribute("aria-selected", "true")
     page.go_forward()
     _case(page, 1)
 
 
-def test_reasons_and_harm_are_asked_once_a_judge_is_chosen(hand: Hand, served: Served) -> None:
-    page = explorer(hand.page, served.address, "case=sim-000006", hand.name)
-    _case(page, 6)
-    judge, asked = page.locator("[data-field=judge]"), ("Why did the judge fail?", "choice were acted on")
-    for words in asked:
-        expect(page.get_by_role("group", name=words)).to_be_hidden()
+def test_reasons_and_harm_are_asked_once_a_judge_is_chosen(page: Page, served: Served) -> None:
+    explorer(page, served.address, "case=sim-000006", "Dr Judge")
+    asked = [page.get_by_role("group", name=words) for words in ("Why did the judge fail?", "choice were acted on")]
+    for one in asked:
+        expect(one).to_be_hidden()
     for key in ("z", "Shift+2"):
         page.keyboard.press(key)
         expect(page.locator(".mrb-saved")).to_contain_text("Choose the judge first")
-    hand.choose(judge, "longer")
-    for words in asked:
-        expect(page.get_by_role("group", name=words)).to_be_visible()
-    hand.use(page.get_by_label("moderate"), "Escape", "c")
-    hand.use(page.locator(".mrb-verdict label").first, "Escape", "1")
-    hand.use(page.locator(".mrb-save"), "s")
-    expect(page.locator(".mrb-history li").first).to_contain_text("harm: moderate")
+    page.locator("[data-field=judge]").select_option("longer")
+    for one in asked:
+        expect(one).to_be_visible()
 
 
 @pytest.mark.parametrize("size", [LOW, {"width": 768, "height": 1024}, {"width": 683, "height": 384}])
@@ -220,7 +222,7 @@ def test_the_lost_server_covers_no_error_and_a_killed_one_loses_nothing(page: Pa
     with Served("review", path_of(bench)) as first:
         explorer(page, first.address, f"case=sim-000010&{QUERY}", "Dr Killed")
         _case(page, 10)
-        with paused(first.process):
+        with paused(first):
             press(page, "4n")
             page.keyboard.type("typed before")
             page.evaluate("window.hasty = true")
@@ -231,7 +233,7 @@ def test_the_lost_server_covers_no_error_and_a_killed_one_loses_nothing(page: Pa
             page.keyboard.press("Control+Enter")
             expect(saved).to_have_text("Saving …")
             page.keyboard.type(", and after")
-            first.process.send_signal(signal.SIGKILL)
+            first.process.kill()
     expect(page.locator("#mrb-lost")).to_be_visible()
     mark, lost = bounds(saved), bounds(page.locator("#mrb-lost"))
     assert mark["y"] + mark["height"] <= lost["y"] + 1
@@ -245,3 +247,152 @@ def test_the_lost_server_covers_no_error_and_a_killed_one_loses_nothing(page: Pa
         press(page, ("Escape", "j"))
         _case(page, 11)
     assert reviews_of(bench, "Dr Killed")["note"].tolist() == ["typed before", "typed before, and after"]
+
+
+LAPTOP = {"width": 1366, "height": 768}
+SMALL = (
+    "all => all.filter(one => one.checkVisibility()).map(one => one.closest('label') ?? one)"
+    ".filter(one => Math.min(one.getBoundingClientRect().width, one.getBoundingClientRect().height) < 24)"
+    ".map(one => one.outerHTML)"
+)
+
+
+@pytest.fixture
+def laptop(new_page: Callable[..., Page], served: Served) -> Page:
+    """The first case, with the two judges in view."""
+    page = new_page(viewport=LAPTOP)
+    return explorer(page, served.address, "judge=longer&other=shorter&dimension=overall", "Dr Laptop")
+
+
+def width_in_sight(view: Locator) -> float:
+    """The width of the image, which has to be in sight as a whole together with its tools."""
+    expect(view).to_be_in_viewport(ratio=1)
+    expect(view.page.locator(".mrb-tools").first).to_be_in_viewport(ratio=1)
+    box = bounds(view)
+    return box["width"]
+
+
+def test_the_image_is_as_large_as_the_window_allows(laptop: Page) -> None:
+    view = laptop.locator(".mrb-view")
+    assert width_in_sight(view) >= 560
+    laptop.keyboard.press("j")
+    expect(laptop.locator(".mrb-title")).to_contain_text("sim-000001")
+    pane = bounds(laptop.locator(".mrb-case-pane"))
+    assert width_in_sight(view) >= min(560, pane["height"] - 84), "a square one is as tall as the pane, less its tools"
+
+
+def test_the_verdict_stands_beside_the_gold_label_without_scrolling(laptop: Page) -> None:
+    line, table = laptop.locator(".mrb-chose"), laptop.locator(".mrb-in-view tbody tr")
+    expect(laptop.locator(".mrb-in-view summary")).to_have_text("The two judges on overall")
+    expect(line).to_be_in_viewport(ratio=1)
+    for judge in ("longer", "shorter"):
+        expect(line).to_contain_text(judge)
+    expect(line).to_contain_text("Gold on overall:")
+    gold, *chosen = line.locator(".mrb-choice").all_inner_texts()
+    cells = [row.locator("td .mrb-choice").first.inner_text() for row in table.all()]
+    assert chosen == cells
+    assert len(set(chosen)) == 2
+    outcomes = line.locator("span > b:last-child").all_inner_texts()
+    assert outcomes == ["right" if one == gold else "wrong" for one in chosen]
+
+
+def test_answers_are_whole_and_only_the_case_scrolls(laptop: Page) -> None:
+    long = "both => both.forEach(one => one.append(' and so on'.repeat(400)))"
+    laptop.locator(".mrb-shown :is(.mrb-answer-text, .mrb-question)").evaluate_all(long)
+    assert laptop.locator(".mrb-shown .mrb-stage *").evaluate_all(SCROLLBARS) == []
+    hidden = "all => all.filter(one => one.scrollHeight > one.clientHeight + 1).length"
+    assert laptop.locator(".mrb-shown .mrb-answer-text").evaluate_all(hidden) == 0
+    last = laptop.locator(".mrb-answer-text").last
+    last.evaluate("one => one.scrollIntoView({ block: 'end' })")
+    expect(laptop.locator(".mrb-view")).to_be_in_viewport(ratio=1)
+
+
+def test_the_image_has_four_tools_and_a_menu_and_all_that_is_pressed_is_large_enough_for_a_finger(laptop: Page) -> None:
+    bar = laptop.locator(".mrb-image > .mrb-tools").first
+    assert bar.get_by_role("button").all_inner_texts() == ["\u2212", "+", "Fit", "Full", "\u22ef"]
+    laptop.get_by_role("button", name="more for the image").click()
+    names = laptop.locator(".mrb-image .mrb-tools :is(button, select, label)").all_inner_texts()
+    assert len(names) == len(set(names)), "no tool is there twice"
+    laptop.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    pressed = "button, input, select, summary, textarea, a[href], [role=option], .mrb-view"
+    assert laptop.locator(pressed).evaluate_all(SMALL) == []
+
+
+SOON = 3_000
+"""Milliseconds after which a reader knows that the server is gone."""
+ME = "Dr Cut Off"
+
+
+def test_a_review_in_hand_outlives_its_server(page: Page, bench: Benchmark) -> None:
+    lost, note = page.locator("#mrb-lost"), page.get_by_label("Note")
+    with Served("review", path_of(bench)) as served:
+        explorer(page, served.address, f"case={bench.cases['case_id'].iloc[1]}", ME)
+        note.fill("half a thought")
+    expect(lost).to_contain_text("does not answer", timeout=SOON)
+    assert violations(page, "#mrb-lost") == []
+    with Served("review", path_of(bench), "--new-token") as other:
+        expect(lost).to_contain_text("has a new address now")
+        page.goto(f"{other.address}#case={bench.cases['case_id'].iloc[1]}")
+        expect(page.locator(".mrb-shown")).to_be_visible()
+        expect(note).to_have_value("half a thought")
+
+
+def test_answers_on_their_way_outlive_their_server(page: Page, bench: Benchmark) -> None:
+    deal(bench, ME, first=2)
+    with Served("annotate", path_of(bench)) as served:
+        desk(page, served.address, ME)
+        os.kill(served.process.pid or 0, signal.SIGSTOP)
+        press(page, "ab")
+        expect(page.locator(".mrb-saved")).to_contain_text("Saving")
+        served.process.kill()
+        expect(page.locator("#mrb-lost")).to_contain_text("does not answer", timeout=SOON)
+    with Served("annotate", path_of(bench)):
+        expect(page.locator(".mrb-saved")).to_contain_text("Saved: Relevance")
+    rows = answers_of(bench, ME)
+    assert rows[["dimension", "choice"]].to_numpy().tolist() == [["accuracy", "A"], ["relevance", "B"]]
+
+
+def test_a_tapped_case_comes_into_view_on_a_phone(
+    new_page: Callable[..., Page], bench: Benchmark, served: Served
+) -> None:
+    page = explorer(new_page(viewport={"width": 400, "height": 800}, has_touch=True), served.address, QUERY)
+    page.locator("[data-index='3']").tap()
+    reviewing(page, str(bench.cases["case_id"].iloc[3]))
+    expect(page.locator(".mrb-shown .mrb-title")).to_be_in_viewport()
+
+
+def test_a_withdrawal_whose_answer_was_lost_stands_in_nobodys_way(page: Page, bench: Benchmark, served: Served) -> None:
+    page.add_init_script(IMPATIENT)
+    explorer(page, served.address, QUERY, "Dr Unheard")
+    press(page, "1s")
+    expect(page.locator(".mrb-saved")).to_contain_text("Saved")
+    with paused(served):
+        page.evaluate("window.hasty = true")
+        page.get_by_role("button", name="Withdraw").click()
+        expect(page.locator(".mrb-saved")).to_contain_text("does not answer")
+        page.evaluate("window.hasty = false")
+    page.get_by_role("button", name="Save correction").click()
+    expect(page.locator(".mrb-saved")).to_contain_text("Saved")
+    own = reviews_of(bench, "Dr Unheard")
+    # Whichever of the two the server read first: what was saved last counts, and a late withdrawal takes back nothing.
+    assert own["verdict"].tolist() in (["gold_right", "withdrawn", "gold_right"], ["gold_right", "gold_right"])
+    assert current(own)["verdict"].tolist() == ["gold_right"]
+
+
+def test_each_entry_is_withdrawn_by_a_withdrawal_of_its_own(page: Page, bench: Benchmark, served: Served) -> None:
+    saved, note = page.locator(".mrb-saved"), page.locator('[data-field="note"]')
+    explorer(page, served.address, f"case={bench.cases['case_id'].iloc[3]}", "Dr Wavering")
+    press(page, "1s")
+    expect(saved).to_contain_text("Saved")
+    note.fill("on second thoughts")
+    page.get_by_role("button", name="Withdraw").click()
+    expect(saved).to_contain_text("What you typed since is not saved yet")
+    with paused(served):
+        page.locator(".mrb-save").click()
+        note.fill("on third thoughts")
+    expect(page.get_by_role("button", name="Withdraw")).to_be_visible()
+    page.get_by_role("button", name="Withdraw").click()
+    expect(page.locator(".mrb-history li")).to_have_count(4)
+    own = reviews_of(bench, "Dr Wavering")
+    assert own["verdict"].tolist() == ["gold_right", "withdrawn", "gold_right", "withdrawn"]
+    assert own["supersedes"].tolist()[1::2] == own["adjudication_id"].tolist()[::2]

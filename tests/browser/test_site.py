@@ -1,17 +1,25 @@
 """The report's site as a reader has it: opened from disk, searched, sorted, read with keys."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote, urlsplit
 
+import pandas as pd
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.demo import write_demo
+from mrb_lib.report.places import write_simulated_runs
+from mrb_lib.review.failures.lists import failing_cases
+from mrb_lib.verdicts.store import load_verdicts
 from tests.browser.axe import violations
+from tests.browser.hostile import harm, write_hostile
 from tests.browser.pages import press
-from tests.browser.small_site import N_CASES, SCORES, address, first_case, shared_site
+from tests.browser.small_site import N_CASES, OPEN, SCORES, UNFOLD, address, first_case, shared_site, stub_report
+from tests.report.conftest import Lab
 
 TABLE = "#content .tabular table"
 
@@ -77,16 +85,6 @@ def test_numbers_sort_by_value_and_what_is_missing_comes_last(page: Page, site: 
     assert column(page, 1) == sorted(SCORES, reverse=True)
 
 
-def test_the_image_of_a_case_is_zoomed(page: Page, site: Path, case: str) -> None:
-    page.goto(address(site, case))
-    view = page.locator(".mrb-view.mrb-live").first
-    expect(page.locator(".mrb-tools output").first).to_contain_text("%")
-    zoom = "view => Number(view.style.getPropertyValue('--zoom'))"
-    before = view.evaluate(zoom)
-    view.press("Alt++")
-    assert view.evaluate(zoom) == pytest.approx(before * 1.25)
-
-
 def test_cases_follow_one_another_from_the_index_on(page: Page, site: Path, case: str) -> None:
     page.goto(address(site, "index.html"))
     listed = page.locator(".case-list a").evaluate_all("links => links.map((link) => link.href)")
@@ -94,6 +92,7 @@ def test_cases_follow_one_another_from_the_index_on(page: Page, site: Path, case
     page.locator(".case-list a").first.click()
     expect(page).to_have_url(listed[0])
     expect(page.locator(".over")).to_have_text("Case 1 of 6")
+    expect(page.locator(".mrb-view.mrb-live").first).to_be_visible()
     for number, following in enumerate(listed[1:], start=2):
         page.keyboard.press("j")
         expect(page).to_have_url(following)
@@ -141,79 +140,39 @@ def test_everything_is_there_without_the_script(new_page: Callable[..., Page], s
     expect(page.locator(".mrb-answer")).to_have_count(2)
 
 
-def test_another_script_does_not_run(new_page: Callable[..., Page], site: Path, tmp_path: Path) -> None:
+def test_another_script_does_not_run(chromium: Browser, site: Path, tmp_path: Path) -> None:
     text = (site / "index.html").read_text(encoding="utf-8")
     injected = "<script>document.title = 'ran'</script><img src=x onerror=\"document.title = 'ran'\">"
     changed = tmp_path / "changed.html"
     changed.write_text(text.replace("</main>", f"{injected}</main>"), encoding="utf-8")
-    context: Any = new_page().context.browser.new_context()  # its complaints about the policy are what is wanted
-    page = context.new_page()
+    page = chromium.new_page()  # its complaints about the policy are what is wanted
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.goto(changed.as_uri())
     assert "ran" not in page.title()
     assert sum("Content Security Policy" in line for line in said) >= 2
-    context.close()
+    page.close()
 
 
 ON_SCREEN = (".bar", ".search", ".mrb-tools", ".files", ".turn", ".contents")
 
 
-def every_page(site: Path) -> list[str]:
+def test_every_page_prints_black_on_white_and_only_what_is_read(new_page: Callable[..., Page], site: Path) -> None:
+    page = new_page(color_scheme="dark", viewport={"width": 660, "height": 900})
     found = sorted(path.relative_to(site).as_posix() for path in site.glob("[pc]a[gs]es/*.html"))
-    assert N_CASES == 26
     assert len(found) == 3 + 6
-    return ["index.html", *found]
-
-
-def fits(page: Page, name: str) -> None:
-    for width in (400, 1280, 1920):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name}, {width} wide"
-
-
-def prints(page: Page, name: str) -> None:
-    page.set_viewport_size({"width": 660, "height": 900})
-    page.emulate_media(media="print")
-    colours = page.evaluate(
-        "(({ backgroundColor, color }) => [backgroundColor, color])(getComputedStyle(document.body))"
-    )
-    assert colours == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"], name
-    expect(page.locator(", ".join(f"{hidden}:visible" for hidden in ON_SCREEN))).to_have_count(0)
-    expect(page.locator(".simulated")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 660, name
-    page.emulate_media(media="screen")
-
-
-def links_of(page: Page, site: Path, name: str) -> set[str]:
-    """The links of a page, each to a file of the report and to a part that is there."""
-    links = page.locator("[href], img[src]").evaluate_all("all => all.map((one) => one.href ?? one.src)")
-    known = [link for link in links if not link.startswith("data:")]
-    for link in known:
-        path = Path(unquote(urlsplit(link).path))
-        assert path.is_file(), f"{name}: {link}"
-        assert path.is_relative_to(site), link
-    parts = [urlsplit(link).fragment for link in known if urlsplit(link)._replace(fragment="").geturl() == page.url]
-    wanted = sorted({unquote(part) for part in parts if part})
-    assert page.evaluate("ids => ids.filter((id) => document.getElementById(id) === null)", wanted) == [], name
-    return set(known)
-
-
-def test_every_page_says_simulated_fits_prints_and_leads_to_files_of_the_report(
-    new_page: Callable[..., Page], site: Path
-) -> None:
-    page = new_page(color_scheme="dark")
-    seen: set[str] = set()
-    for name in every_page(site):
+    for name in ("index.html", *found):
         page.goto(address(site, name))
         expect(page.locator("[data-script]").first).to_be_visible()
-        expect(page.get_by_role("complementary", name="Simulated data")).to_contain_text("SIMULATED")
-        seen |= links_of(page, site, name)
-        fits(page, name)
-        prints(page, name)
-    assert len(seen) > 40
-    for kind in ("png", "svg", "pdf", "csv"):
-        assert any(link.endswith(f"figures/leaderboard.{kind}") for link in seen)
+        page.emulate_media(media="print")
+        colours = page.evaluate(
+            "(({ backgroundColor, color }) => [backgroundColor, color])(getComputedStyle(document.body))"
+        )
+        assert colours == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"], name
+        expect(page.locator(", ".join(f"{hidden}:visible" for hidden in ON_SCREEN))).to_have_count(0)
+        expect(page.locator(".simulated")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 660, name
+        page.emulate_media(media="screen")
 
 
 def test_axe_finds_nothing_serious_among_hits_and_in_a_narrow_window(new_page: Callable[..., Page], site: Path) -> None:
@@ -221,3 +180,213 @@ def test_axe_finds_nothing_serious_among_hits_and_in_a_narrow_window(new_page: C
     page.goto(address(site))
     page.locator("#search").fill("leaderboard")
     assert violations(page) == []
+
+
+FINDING = "simulated-specialist is weak on eye, 67% [58, 75], n = 12."
+SHOWN = """
+import mrb_lib as mrb
+study = mrb.open(benchmark, resamples=50)
+board = study.table("accuracy")
+board.plot()
+study.table("accuracy", by="organ", dimension="overall", references=0).plot()
+table = board.frame[board["dimension"] == "overall"][["judge", "accuracy", "low", "high"]]
+references = board.frame.loc[board["kind"] == "reference", "judge"].unique()
+study.tabulate(table, id="leaderboard", title="Leaderboard", caption="Some.", best={"accuracy": "max"},
+               reference_rows=references)
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    lab = Lab(tmp_path_factory.mktemp("findings"))
+    write_demo(lab.bench, cases=N_CASES, seed=0)
+    write_simulated_runs(lab.bench, lab.bench / "runs", seed=0)
+    path = lab.notebook("02_leaderboard", "# A heading\n\nProse.", SHOWN)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    said = {"output_type": "stream", "name": "stdout", "text": [FINDING]}
+    content["cells"].append(
+        {"cell_type": "code", "metadata": {"tags": ["conclusion"]}, "source": "", "outputs": [said],
+         "execution_count": None, "id": "last"}
+    )  # fmt: skip
+    path.write_text(json.dumps(content), encoding="utf-8")
+    stub_report(lab, cases=6)
+    return lab
+
+
+@pytest.fixture(scope="module")
+def cells(lab: Lab) -> pd.DataFrame:
+    benchmark = load(lab.bench)
+    verdicts = load_verdicts(lab.bench / "runs", benchmark.cases)
+    verdicts = verdicts[verdicts["probe"] == "none"]
+    labels, cases = gold(benchmark), benchmark.cases
+    return failing_cases(verdicts, labels, cases, by="organ")
+
+
+def test_a_page_opens_with_its_finding_and_the_leaderboard_with_its_figure(page: Page, lab: Lab) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    for name in ("index.html", "pages/02_leaderboard.html"):
+        page.goto(address(lab.out, name))
+        expect(page.locator("p.conclusion").first).to_contain_text(FINDING)
+        parts = ("p.conclusion", "figure.opening img", "table[data-sorts]")
+        tops = [page.locator(part).first.bounding_box() for part in parts]
+        assert all(tops)
+        finding_y, figure_y, table_y = (box["y"] for box in tops if box)
+        assert finding_y < figure_y < table_y, name
+        assert figure_y < 560, f"{name}: judges are seen without scrolling"
+    expect(page.locator("p.conclusion")).to_have_count(1)
+    expect(page.locator("#leaderboard")).to_have_count(1)
+
+
+@pytest.mark.parametrize("width", [400, 768, 1280, 1920])
+def test_a_finding_is_shown_whole_on_the_index(page: Page, lab: Lab, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(address(lab.out, "index.html"))
+    finding = page.locator("p.conclusion").first
+    finding.evaluate("(one, text) => { one.textContent = text; }", f"{FINDING} " * 12)
+    assert finding.evaluate("one => one.scrollHeight - one.clientHeight") <= 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_each_cell_leads_to_just_the_cases_that_the_judge_gets_wrong(page: Page, lab: Lab, cells: pd.DataFrame) -> None:
+    organs = cells[(cells["dimension"] == "overall") & cells["subfield"].notna()]
+    page.goto(address(lab.out, "behind/subfields-organ.html"))
+    for row in organs.itertuples():
+        name = f"{row.judge}, {str(row.subfield).replace('_', ' ')}"
+        fold = page.locator("details", has=page.get_by_label(name, exact=True))
+        fold.locator("summary").click()
+        part = page.get_by_role("region", name=name, exact=True)
+        assert part.locator(".ids li").all_inner_texts() == list(row.wrong)
+        expect(fold.locator("summary")).to_have_text(f"{str(row.subfield).replace('_', ' ')}: {row.n_wrong}")
+        expect(part.locator(".meta").first).to_contain_text(f"{row.n_wrong} wrong")
+        expect(part.locator(".command")).to_have_count(int(len(row.wrong) > 0))
+    whole = cells[cells["subfield"].isna()]
+    page.goto(address(lab.out, "behind/leaderboard.html"))
+    assert page.locator(".ids li").count() == whole["n_wrong"].sum()
+
+
+def test_a_click_on_a_cell_and_on_a_point_opens_its_list(page: Page, lab: Lab, cells: pd.DataFrame) -> None:
+    page.goto(address(lab.out, "pages/02_leaderboard.html"))
+    heatmap = page.locator("#subfields-organ .spot")
+    n_parts = cells.loc[cells["subfield"].notna(), "subfield"].nunique()
+    assert heatmap.count() == n_parts * cells["judge"].nunique()
+    last = heatmap.last
+    title = last.get_attribute("title")
+    assert title
+    last.click()
+    expect(page.locator(".behind:target")).to_have_attribute("aria-label", title.rpartition(":")[0])
+    page.go_back()
+    spot = page.locator("#leaderboard .spot").first
+    spot.hover()
+    spot.click()
+    expect(page.locator(".behind:target")).to_be_visible()
+    page.get_by_role("link", name="figure").click()
+    page.locator("#subfields-organ").get_by_role("link", name="The cases behind it").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(address(lab.out, "behind/subfields-organ.html"))
+
+
+def test_each_case_of_a_list_is_led_to_and_found(page: Page, lab: Lab) -> None:
+    page.goto(address(lab.out, "behind/leaderboard.html"))
+    links = page.locator(".ids a")
+    page.evaluate(UNFOLD)
+    assert links.count() == page.locator(".ids li").count() > 0
+    places = {link.inner_text(): link.get_attribute("href") or "" for link in links.all()}
+    with_page = next(case for case, place in places.items() if place.startswith("../cases/"))
+    without = next(case for case, place in places.items() if place.startswith("../index.html#case-"))
+    links.filter(has_text=with_page).first.click()
+    expect(page.locator(".mrb-title").first).to_contain_text(with_page)
+    page.goto(address(lab.out, "behind/leaderboard.html"))
+    page.evaluate(UNFOLD)
+    links.filter(has_text=without).first.click()
+    expect(page.locator("#cases ~ * li:target").filter(visible=True)).to_contain_text(without)
+    for case in (with_page, without):
+        page.goto(address(lab.out, "index.html"))
+        page.get_by_role("searchbox").fill(case)
+        expect(page.locator("#found")).to_contain_text("1 case")
+        expect(page.locator("#cases ~ * .hit").filter(visible=True)).to_have_text(case)
+
+
+def test_the_index_begins_with_the_answers_each_one_click_from_its_page(page: Page, lab: Lab) -> None:
+    page.goto(address(lab.out, "index.html"))
+    answers = page.get_by_role("region", name="The answers in short")
+    assert answers.get_by_role("heading").all_inner_texts() == ["Which judge is best?"], "no other notebook is there"
+    expect(answers.locator("p")).to_have_text(f"{FINDING} The title of 02_leaderboard")
+    expect(page.get_by_text(FINDING)).to_have_count(1)
+    answers.get_by_role("link").click()
+    expect(page).to_have_url(address(lab.out, "pages/02_leaderboard.html"))
+    expect(page.locator("p.conclusion")).to_have_text(f"Finding. {FINDING}")
+
+
+def test_references_stay_below_the_line_however_the_table_is_sorted(page: Page, lab: Lab) -> None:
+    page.goto(address(lab.out, "pages/02_leaderboard.html"))
+    table = page.locator("#table-leaderboard table")
+    names = table.locator(".references td:first-child")
+    before = names.all_inner_texts()
+    assert "always tie" in before
+    expect(table.locator(".references th")).to_have_text("References: they do not compete")
+    assert table.locator("strong").count() == 1
+    table.get_by_role("columnheader", name="accuracy").get_by_role("button").click()
+    assert names.all_inner_texts() == before
+    rows = table.locator("tbody tr td:first-child").all_inner_texts()
+    assert rows[-len(before) :] == before
+
+
+def test_the_lists_can_be_read_by_everyone_and_fit(new_page: Callable[..., Page], lab: Lab) -> None:
+    page = new_page(viewport={"width": 400, "height": 800})
+    for name in ("behind/subfields-organ.html", "pages/02_leaderboard.html"):
+        page.goto(address(lab.out, name))
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400, name
+        assert violations(page) == [], name
+
+
+NOTEBOOK = """
+rows = study.benchmark.cases[["case_id", "question", "organ"]].iloc[:8]
+judges = (study.judges * 8)[:8]
+rows = rows.assign(question=rows["question"].str[:400], judge=judges, accuracy=0.5)
+draw("hostile", rows["question"].iloc[0][:200], " ".join(rows["question"]), list(rows["judge"].unique()))
+title, caption = rows["question"].iloc[1:3]
+study.table("accuracy", by="organ", dimension=study.dimension, references=0, resamples=50).plot()
+references = rows["case_id"].tail(2).tolist()
+study.tabulate(rows, id="leaderboard", title=title, caption=caption, reference_rows=references)
+study.tabulate(rows[["case_id"]], id="failures", title="Cases", caption="Some.")
+"""
+ABSENT = """
+from mrb_lib import NotApplicable
+raise NotApplicable(rows["question"].iloc[4])
+"""
+
+
+@pytest.fixture(scope="module")
+def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile-site")
+    lab = Lab(folder)
+    lab.bench = write_hostile(folder)
+    lab.notebook("01_hostile", OPEN + NOTEBOOK, ABSENT)
+    lab.notebook("02_fails", "raise ValueError('</pre><script>window.__pwned=1</script>\\u202e' + 'W' * 300)")
+    site = stub_report(lab, cases=24)
+    index = json.loads((site / "figures" / "index.json").read_text(encoding="utf-8"))
+    assert [each["notebook"] for each in index["failed"]] == ["02_fails"], index["failed"]
+    assert [each["notebook"] for each in index["not_applicable"]] == ["01_hostile"]
+    return site
+
+
+def test_hostile_text_runs_nothing_and_keeps_the_layout(page: Page, hostile_site: Path) -> None:
+    made = [*hostile_site.glob("[pc]a[gs]es/*.html"), *hostile_site.glob("behind/*.html")]
+    pages = [path.relative_to(hostile_site).as_posix() for path in sorted(made)]
+    assert "behind/subfields-organ.html" in pages
+    assert len(pages) > 10
+    for name in ("index.html", *pages):
+        page.goto(address(hostile_site, name))
+        page.evaluate(UNFOLD)
+        for width in (1280, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert harm(page) == [], f"{name}, {width} wide"
+
+
+def test_a_search_for_hostile_text_finds_it_and_runs_nothing(page: Page, hostile_site: Path) -> None:
+    page.goto(address(hostile_site))
+    page.locator("#search").fill("<script>")
+    expect(page.locator("#found")).to_contain_text("Found")
+    for width in (1280, 400):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert harm(page) == []

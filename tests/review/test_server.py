@@ -1,7 +1,6 @@
 """The server of an app: who may ask it, what it answers, and what a page is told."""
 
 import json
-import logging
 import re
 import stat
 import threading
@@ -102,9 +101,7 @@ def test_a_file_comes_with_its_facts(ask: Ask) -> None:
 
 
 def test_a_failure_is_answered_and_logged(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.ERROR):
-        text = ask("/api/break", b"{}")[1]
-    assert "ZeroDivisionError" in json.loads(text)["error"]
+    assert "ZeroDivisionError" in json.loads(ask("/api/break", b"{}")[1])["error"]
     assert "Traceback" in caplog.text
 
 
@@ -189,39 +186,37 @@ def test_other_machines_are_let_in_only_when_asked(host: str) -> None:
         check_address(host, None, False)
 
 
-def test_the_address_of_last_time_comes_again(tmp_path: Path) -> None:
-    def again(app: str = "review", **options: Any) -> Address:
-        return address_of(tmp_path, app, **{"host": "127.0.0.1", "port": None, "allow_remote": False, **options})
+def _listens(folder: Path, app: str = "review", **options: Any) -> Address:
+    return address_of(folder, app, **{"host": "127.0.0.1", "port": None, "allow_remote": False, **options})
 
-    first = again()
+
+def test_the_address_of_last_time_comes_again(tmp_path: Path) -> None:
+    first = _listens(tmp_path)
     assert re.fullmatch(r"[\w-]{43}", first.token)
-    assert again() == first
-    other = again("annotate")
-    assert other.token != first.token, "who annotates may not open the reviewers' app"
-    renewed = again(renew=True)
+    assert _listens(tmp_path) == first
+    assert _listens(tmp_path, "annotate").token != first.token, "who annotates may not open the reviewers' app"
+    renewed = _listens(tmp_path, renew=True)
     assert renewed.token != first.token
-    assert again() == renewed
+    assert _listens(tmp_path) == renewed
     assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
 
 
 def test_a_token_that_others_could_read_is_not_used_again(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"host": "127.0.0.1", "port": None, "allow_remote": False}
-    first = address_of(tmp_path, "review", **options)
+    first = _listens(tmp_path)
     (tmp_path / FILE).chmod(0o644)
-    assert address_of(tmp_path, "review", **options).token != first.token
+    assert _listens(tmp_path).token != first.token
     (tmp_path / FILE).write_text("{", encoding="utf-8")
-    assert address_of(tmp_path, "review", **options).token
+    assert _listens(tmp_path).token
 
 
 def test_a_port_that_is_taken_is_named_where_it_was_asked_for(tmp_path: Path) -> None:
     socket, port = bind_unused_port()
     with socket:
-        options: dict[str, Any] = {"host": "127.0.0.1", "allow_remote": False}
         with pytest.raises(InputError, match=f"port {port}"):
-            address_of(tmp_path, "review", port=port, **options)
+            _listens(tmp_path, port=port)
         (tmp_path / FILE).write_text(json.dumps({"review": {"token": TOKEN, "port": port}}), encoding="utf-8")
         (tmp_path / FILE).chmod(0o600)
-        found = address_of(tmp_path, "review", port=None, **options)
+        found = _listens(tmp_path)
     assert found.token == TOKEN
     assert found.port != port
 

@@ -164,7 +164,7 @@ def image_html(
     -------
     str
         A `<figure>` with the picture in its first window. Of grey pictures deeper than 8 bits it carries the values
-        too, as `data-packed`. Validated by tests/review/case/test_images.py.
+        too, as `data-packed`. Validated by tests/review/case/test_view.py.
     """
     called = called or str(name)
     try:

@@ -126,7 +126,7 @@ def test_a_table_may_be_typed_as_people_type_it(tmp_path: Path, name: str, separ
 
 
 def test_json_has_typed_headers_ids_and_columns_to_map_as_other_tables_have(tmp_path: Path) -> None:
-    image(tmp_path, "1.png")
+    (tmp_path / "1.png").write_bytes(PICTURE)
     as_json(tmp_path / "items.json", [{"Case ID": "p7", "Question": "Side?", "film": "1.png", "Answer": "left"}])
     with mapped_columns(["film=image"]) as columns:
         [item] = read(tmp_path)

@@ -44,12 +44,16 @@ def test_before_two_have_answered_nothing_is_said_of_agreement(pictured: Benchma
     assert (found.loc["accuracy", "cases"], found.loc["accuracy", "alone"]) == (0, 1)
 
 
-def test_agreement_is_that_of_the_statistics(pictured: Benchmark, store: Store) -> None:
-    for who, choices in zip(PEOPLE, ("AABBABtA", "AABBBBAA"), strict=True):
+def _all_answer(store: Store, benchmark: Benchmark, *answers: str, dimension: str = "overall") -> None:
+    """What each of the people chooses on the first cases, a letter each."""
+    for who, choices in zip(PEOPLE, answers, strict=True):
         for row, choice in enumerate(choices):
-            _answer(store, pictured, who, row, "overall", "tie" if choice == "t" else choice)
-    known, left_out = annotations_of(pictured, store)
-    assert left_out == 0
+            _answer(store, benchmark, who, row, dimension, "tie" if choice == "t" else choice)
+
+
+def test_agreement_is_that_of_the_statistics(pictured: Benchmark, store: Store) -> None:
+    _all_answer(store, pictured, "AABBABtA", "AABBBBAA")
+    known, _ = annotations_of(pictured, store)
     shown = agreement_so_far(pictured, known).set_index("dimension").loc["overall"]
     truth = agreement(known, pictured.cases, dimensions=pictured.meta.dimensions).set_index("dimension").loc["overall"]
     assert shown["agreement"].startswith("0.75 (")
@@ -92,10 +96,8 @@ def test_only_what_has_changed_is_sent_again(pictured: Benchmark, store: Store) 
 
 def test_pairs_are_those_of_the_statistics_and_an_undefined_kappa_says_why(pictured: Benchmark, store: Store) -> None:
     assert "No two annotators have answered the same case yet" in Coordination(pictured, store).html()
-    for who, choices in zip(PEOPLE, ("AABBABAA", "AABBBBAA"), strict=True):
-        for row, choice in enumerate(choices):
-            _answer(store, pictured, who, row, "overall", choice)
-            _answer(store, pictured, who, row, "accuracy", "A")
+    _all_answer(store, pictured, "AABBABAA", "AABBBBAA")
+    _all_answer(store, pictured, "A" * 8, "A" * 8, dimension="accuracy")
     pairs = _part(Coordination(pictured, store).html(), "Agreement of pairs")
     truth = annotator_pairs(annotations_of(pictured, store)[0], pictured.cases, resamples=0).set_index("dimension")
     of = {
@@ -109,9 +111,8 @@ def test_pairs_are_those_of_the_statistics_and_an_undefined_kappa_says_why(pictu
 
 
 def test_what_many_rows_lack_is_said_once(pictured: Benchmark, store: Store) -> None:
-    for who in PEOPLE:
-        for name in pictured.meta.dimensions:
-            _answer(store, pictured, who, 0, name, "A")
+    for name in pictured.meta.dimensions:
+        _all_answer(store, pictured, "A", "A", dimension=name)
     agreement = _part(Coordination(pictured, store).html(), "Agreement so far")
     assert [row[:2] for row in _rows(agreement)] == [["1", "0"]] * len(pictured.meta.dimensions)
     reasons = re.findall(r'<p class="mrb-quiet"[^>]*>(all: [^<]+)</p>', agreement)

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
@@ -53,8 +52,6 @@ def test_a_rating_shows_one_response_and_its_own_categories_with_what_they_mean(
     assert ask(page, "choose", 1, dimension="overall", pick="High risk")["answers"] == [{"pick": "High risk"}]
     with pytest.raises(InputError, match="not a choice of this benchmark"):
         ask(page, "choose", 1, dimension="overall", pick="A")
-    found, left_out = annotations_of(benchmark, store)
-    assert (found["choice"].tolist(), left_out) == (["High risk"], 0)
     assert "Drift" not in Coordination(benchmark, store, RATING).html()
 
 
@@ -83,6 +80,8 @@ def _by_text(opened: dict[str, Any]) -> list[int]:
 def test_a_ranking_is_the_choices_on_all_pairs(tmp_path: Path, store: Store) -> None:
     benchmark, page = _ranked(tmp_path, store)
     opened = page.open({"annotator": ME, "number": 1})
+    assert ask(page, "skip", 1, reason="outside my field")["answers"] == [{"skipped": "outside my field"}] * 4
+    assert page.open({"annotator": ME, "number": 1})["cases"] == ["skipped", "open"], "it may be ranked later"
     assert opened["total"] == 2, "items, not pairs"
     assert [row["shown"] for row in opened["rows"]] == [f"Answer {letter}" for letter in "ABCD"]
     seen = _by_text(opened)
@@ -127,42 +126,18 @@ def test_ties_are_kept_only_where_the_benchmark_has_them(tmp_path: Path, store: 
         assert other.answers("ranked").empty
 
 
-def test_a_ranking_may_be_skipped_and_ranked_later(tmp_path: Path, store: Store) -> None:
-    benchmark, page = _ranked(tmp_path, store)
-    answers = ask(page, "skip", 1, reason="outside my field")["answers"]
-    assert answers == [{"skipped": "outside my field"}] * 4
-    assert page.open({"annotator": ME, "number": 1})["cases"] == ["skipped", "open"]
-    ask(page, "choose", 1, dimension="overall", places=[4, 3, 2, 1])
-    assert page.open({"annotator": ME, "number": 1})["cases"] == ["done", "open"]
-    assert len(annotations_of(benchmark, store)[0]) == 6
-
-
 def test_what_cannot_be_ranked_is_refused_by_name(tmp_path: Path) -> None:
     benchmark = load(write_ranking(tmp_path))
-
-    def refused(words: str, **change: object) -> None:
-        changed = Benchmark(benchmark.meta, benchmark.cases.assign(**change), benchmark.annotations, {})
+    for words, change in {
+        "case i0-01: has no item": {"item": None},
+        "differ in question": {"question": [f"q{n}" for n in range(len(benchmark.cases))]},
+        "its responses are equal": {"response_b": benchmark.cases["response_a"]},
+        "no item has 3 responses": {"item": benchmark.cases["case_id"]},
+    }.items():
         with pytest.raises(InputError, match=words):
-            shown_together(changed, ranked=True)
-
-    refused("case i0-01: has no item", item=None)
-    refused("differ in question", question=[f"q{n}" for n in range(len(benchmark.cases))])
-    refused("its responses are equal", response_b=benchmark.cases["response_a"])
-    refused("no item has 3 responses", item=benchmark.cases["case_id"])
+            shown_together(replace(benchmark, cases=benchmark.cases.assign(**change)), ranked=True)
     with pytest.raises(InputError, match="not preferences"):
         shown_together(load(write_rating(tmp_path / "rating")), ranked=True)
-
-
-def test_steps_that_have_no_order_are_refused(tmp_path: Path) -> None:
-    folder = write_steps(tmp_path)
-    cases = pd.read_parquet(folder / "cases.parquet")
-    for change, words in (
-        ({"step": 1}, "is not the next step"),
-        ({"item": None}, "name the item of each step"),
-    ):
-        cases.assign(**change).to_parquet(folder / "cases.parquet")
-        with pytest.raises(InputError, match=words):
-            load(folder)
 
 
 def test_each_form_refuses_the_labels_of_the_other(tmp_path: Path, pictured: Benchmark) -> None:
@@ -185,11 +160,6 @@ def _page(benchmark: Benchmark, store: Store) -> Annotation:
     return Annotation(benchmark, store, RATING)
 
 
-def _choose(page: Annotation, dimension: str, pick: str) -> list[dict[str, str]]:
-    answers: list[dict[str, str]] = ask(page, "choose", 1, dimension=dimension, pick=pick)["answers"]
-    return answers
-
-
 @pytest.mark.parametrize(("n_categories", "n_labels", "without"), [(2, 3, 0), (10, 18, 1), (26, 26, 25), (4, 26, 3)])
 def test_no_key_is_anothers_and_labels_beyond_the_keys_have_none(
     n_categories: int, n_labels: int, without: int
@@ -208,16 +178,12 @@ def test_no_key_is_anothers_and_labels_beyond_the_keys_have_none(
 
 def test_what_is_chosen_is_kept_and_shown_again(benchmark: Benchmark, store: Store) -> None:
     page = _page(benchmark, store)
-    answers = _choose(page, "errors", "wrong side; overconfident")
-    assert answers == [{}, {"pick": "wrong side; overconfident"}]
+    ask(page, "choose", 1, dimension="errors", pick="wrong side; overconfident")
     assert page.open({"annotator": ME, "after": 0})["number"] == 1, "the other dimension is open"
-    _choose(page, "overall", "Low risk")
+    ask(page, "choose", 1, dimension="overall", pick="Low risk")
     opened = Annotation(benchmark, store, RATING).open({"annotator": ME, "number": 1})
     assert [one["pick"] for one in opened["answers"]] == ["Low risk", "wrong side; overconfident"]
-    assert page.open({"annotator": ME, "after": 0})["number"] == 2
-    _choose(page, "errors", "none")
-    found, left_out = annotations_of(benchmark, store)
-    assert (found["choice"].tolist(), left_out) == (["Low risk", "none"], 0), "the last choice counts"
+    ask(page, "choose", 1, dimension="errors", pick="none")
     log, _ = answer_log(benchmark, store)
     assert log["choice"].tolist() == ["wrong side; overconfident", "Low risk", "none"]
     fewer = replace(benchmark, meta=replace(benchmark.meta, labels={"errors": ERRORS[:3]}))
@@ -228,9 +194,9 @@ def test_what_is_chosen_is_kept_and_shown_again(benchmark: Benchmark, store: Sto
 def test_what_is_not_a_choice_of_labels_is_refused(benchmark: Benchmark, store: Store, pick: str) -> None:
     page = _page(benchmark, store)
     with pytest.raises(InputError, match="not a choice of this benchmark"):
-        _choose(page, "errors", pick)
+        ask(page, "choose", 1, dimension="errors", pick=pick)
     with pytest.raises(InputError, match="not a choice of this benchmark"):
-        _choose(page, "overall", "wrong side")
+        ask(page, "choose", 1, dimension="overall", pick="wrong side")
     assert store.answers(benchmark.meta.name).empty
 
 

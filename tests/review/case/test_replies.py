@@ -19,14 +19,8 @@ DIMENSIONS = ["accuracy", "overall"]
 
 def manifest_of(prompt: str = "plain", **spec: object) -> Manifest:
     template = load_prompt(prompt)
-    usual = {
-        "engine": "endpoint",
-        "asks": template.asks,
-        "images": True,
-        "dimensions": DIMENSIONS,
-        "temperature": 0.7,
-        "max_tokens": 512,
-    }
+    usual = {"engine": "endpoint", "asks": template.asks, "images": True, "dimensions": DIMENSIONS, "temperature": 0.7,
+             "max_tokens": 512}  # fmt: skip
     return Manifest("r", "j", usual | spec, template.id, template.hash, template.text)
 
 

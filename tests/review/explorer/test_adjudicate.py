@@ -39,13 +39,9 @@ def answers(data: ExplorerData, tmp_path: Path) -> ExplorerAnswers:
     return ExplorerAnswers(data, Reviews(data.benchmark.meta.name, tmp_path / "r.sqlite"))
 
 
-def _said(answers: ExplorerAnswers, number: int, /, **given: Any) -> dict[str, Any]:
-    return answers.save({**GIVEN, **sight(answers, 3), "adjudication_id": f"{number:032d}", **given})
-
-
 def _save(answers: ExplorerAnswers, number: int, /, **given: Any) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = _said(answers, number, **given)["entries"]
-    return entries
+    said = {**GIVEN, **sight(answers, 3), "adjudication_id": f"{number:032d}", **given}
+    return list(answers.save(said)["entries"])
 
 
 def test_texts_are_kept_as_they_are_and_seen_with_their_direction_closed(answers: ExplorerAnswers) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.review.explorer import explore
-from mrb_lib.review.explorer.answers import ROWS, ExplorerAnswers, query_from
+from mrb_lib.review.explorer.answers import ROWS, ExplorerAnswers
 from mrb_lib.review.explorer.data import MOST_PRINTED
 from mrb_lib.review.failures.query import Query, to_fragment
 from mrb_lib.review.widget import AppWidget
@@ -21,9 +21,10 @@ JUDGES = ("hasty", "mute", "steady")
 EXTERNAL = ('src="http', "<script", "javascript:")
 
 
-def _verdicts(benchmark: Benchmark) -> pd.DataFrame:
+@pytest.fixture(scope="module")
+def verdicts(pictured: Benchmark) -> pd.DataFrame:
     """Two judges that answer, one that never does; drawn anew for every test, always the same."""
-    axes = {"judge": JUDGES, "case_id": benchmark.cases["case_id"], "dimension": benchmark.meta.dimensions}
+    axes = {"judge": JUDGES, "case_id": pictured.cases["case_id"], "dimension": pictured.meta.dimensions}
     frame = pd.MultiIndex.from_product([*axes.values(), ("AB", "BA")], names=[*axes, "order"]).to_frame(index=False)
     draws = np.random.default_rng(5)
     choice = draws.choice(np.array(["A", "B", "tie"], dtype=object), len(frame))
@@ -37,11 +38,6 @@ def _verdicts(benchmark: Benchmark) -> pd.DataFrame:
 @pytest.fixture
 def answers(pictured: Benchmark, verdicts: pd.DataFrame, tmp_path: Path) -> ExplorerAnswers:
     return opened(pictured, verdicts, tmp_path / "r.sqlite")
-
-
-@pytest.fixture(scope="module")
-def verdicts(pictured: Benchmark) -> pd.DataFrame:
-    return _verdicts(pictured)
 
 
 def test_the_first_answer_holds_all_that_a_page_shows_first(answers: ExplorerAnswers) -> None:
@@ -82,9 +78,15 @@ def test_a_position_outside_the_benchmark_is_refused(answers: ExplorerAnswers, a
         answers.case({"position": at})
 
 
+def _repeated(benchmark: Benchmark, times: int) -> Benchmark:
+    """Each case several times, under other names and without annotations."""
+    cases = benchmark.cases
+    many = [cases.assign(case_id=cases["case_id"] + f"-{i}") for i in range(times)]
+    return replace(benchmark, cases=pd.concat(many, ignore_index=True), annotations=benchmark.annotations.head(0))
+
+
 def test_rows_come_page_by_page(pictured: Benchmark) -> None:
-    many = pd.concat([pictured.cases.assign(case_id=pictured.cases["case_id"] + f"-{i}") for i in range(8)])
-    answers = opened(replace(pictured, cases=many.reset_index(drop=True), annotations=pictured.annotations.head(0)))
+    answers = opened(_repeated(pictured, 8))
     assert answers.select({"query": {}})["n"] == 144
     sizes = [len(answers.rows({"query": {}, "start": start})["rows"]) for start in (0, 60, 120, 999)]
     assert sizes == [ROWS, 60, 24, 0]
@@ -125,8 +127,7 @@ def test_names_and_words_keep_their_direction_to_themselves_in_print(pictured: B
 
 def test_a_long_selection_is_printed_in_part_and_says_so(pictured: Benchmark) -> None:
     plain = pictured.cases.assign(images=[[] for _ in range(len(pictured.cases))])
-    many = pd.concat([plain.assign(case_id=plain["case_id"] + f"-{i}") for i in range(6)]).reset_index(drop=True)
-    answers = opened(replace(pictured, cases=many, annotations=pictured.annotations.head(0)))
+    answers = opened(_repeated(replace(pictured, cases=plain), 6))
     page = exported(answers, {}, "html")
     assert page.count('<section class="mrb mrb-case"') == MOST_PRINTED
     assert f"first {MOST_PRINTED} of 108" in page
@@ -173,13 +174,6 @@ def test_nothing_of_the_data_is_in_the_state_that_a_notebook_saves(pictured: Ben
     saved = " ".join(str(value) for value in state.values())
     assert pictured.cases["case_id"].iloc[0] not in saved
     assert pictured.cases["question"].iloc[0] not in saved
-
-
-def test_a_query_from_a_page_is_checked() -> None:
-    assert query_from({}) == Query()
-    assert query_from({"organ": "", "kind": ["wrong"], "desc": False}) == Query(organ="", kind=("wrong",), desc=False)
-    with pytest.raises(InputError, match="sort"):
-        query_from({"sort": "colour"})
 
 
 def test_a_filter_in_words_leaves_the_cases_it_names(answers: ExplorerAnswers, pictured: Benchmark) -> None:

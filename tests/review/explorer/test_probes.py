@@ -23,25 +23,17 @@ JUDGE, DIMENSION = "hasty", "overall"
 HOSTILE = "<script>alert(1)</script>"
 
 
-def _verdicts(benchmark: Benchmark) -> pd.DataFrame:
+@pytest.fixture(scope="module")
+def verdicts(pictured: Benchmark) -> pd.DataFrame:
     """Two judges, plain and under three probes, in both orders; the last probe has no verdict of one of them."""
-    axes = {"judge": (JUDGE, "steady"), "case_id": benchmark.cases["case_id"], "dimension": benchmark.meta.dimensions}
+    axes = {"judge": (JUDGE, "steady"), "case_id": pictured.cases["case_id"], "dimension": pictured.meta.dimensions}
     axes |= {"order": ("AB", "BA"), "probe": ("none", *PROBES)}
     frame = pd.MultiIndex.from_product(list(axes.values()), names=list(axes)).to_frame(index=False).astype("str")
     choice = np.random.default_rng(4).choice(np.array(["A", "B", "tie"], dtype=object), len(frame), p=[0.8, 0.1, 0.1])
     frame = frame.assign(repeat=0, choice=pd.Series(choice, dtype="str"), p_a=np.nan, status="ok", reply=frame["probe"])
     frame = frame[~(frame["judge"].eq("steady") & frame["probe"].eq(PROBES[2]))].reset_index(drop=True)
-    # The steady judge is never moved by noise.
-    plain = frame[frame["probe"] == "none"].set_index(["judge", "case_id", "dimension", "order"])["choice"]
-    moved = frame["judge"].eq("steady") & frame["probe"].eq(PROBES[0])
-    same = plain.loc[list(frame.loc[moved, ["judge", "case_id", "dimension", "order"]].itertuples(index=False))]
-    frame.loc[moved, "choice"] = same.to_numpy()
-    return frame
-
-
-@pytest.fixture(scope="module")
-def verdicts(pictured: Benchmark) -> pd.DataFrame:
-    return _verdicts(pictured)
+    unmoved = frame["judge"].eq("steady") & frame["probe"].isin(["none", PROBES[0]])
+    return frame.assign(choice=frame["choice"].mask(unmoved, "A"))
 
 
 @pytest.fixture(scope="module")

@@ -23,22 +23,17 @@ from mrb_lib.tables.questions import QUESTIONS, Question, adjudication_columns, 
 from mrb_lib.verdicts.store import empty_verdicts
 from tests.review.records.earlier import write_version_4
 
+HARM = Question("harm", "Could this harm a patient?", ("none", "possible", "very_serious"), keys="PU")
+SEEN = Question("seen", "What did you look at?", ("image", "answers"), several=True, of_judge=True)
+
 
 @pytest.fixture
-def harm() -> Iterator[Question]:
+def asked_more() -> Iterator[None]:
     """The one place."""
-    question = Question("harm", "Could this harm a patient?", ("none", "possible", "very_serious"), keys="PU")
-    QUESTIONS.append(question)
-    yield question
-    QUESTIONS.remove(question)
-
-
-@pytest.fixture
-def seen() -> Iterator[Question]:
-    question = Question("seen", "What did you look at?", ("image", "answers"), several=True, of_judge=True)
-    QUESTIONS.append(question)
-    yield question
-    QUESTIONS.remove(question)
+    before = [*QUESTIONS]
+    QUESTIONS.extend([HARM, SEEN])
+    yield
+    QUESTIONS[:] = before
 
 
 def _mrb(*words: object) -> str:
@@ -47,7 +42,8 @@ def _mrb(*words: object) -> str:
     return done.stdout
 
 
-def test_one_entry_makes_form_store_history_files_and_table(harm: Question, seen: Question, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("asked_more")
+def test_one_entry_makes_form_store_history_files_and_table(tmp_path: Path) -> None:
     bench = tmp_path / "bench"
     write_demo(bench, cases=18, seed=3)
     benchmark = load(bench)
@@ -75,10 +71,9 @@ def test_one_entry_makes_form_store_history_files_and_table(harm: Question, seen
     assert entry["said"] == [("harm", ["very serious"]), ("seen", ["image", "answers"])]
     save(4, {"harm": "none"})
     save(5, {})
-    with pytest.raises(InputError, match="harm 'odd' is unknown; use one of none, possible, very_serious"):
-        save(6, {"harm": "odd"})
-    with pytest.raises(InputError, match="seen 'odd' is unknown; use one of image, answers"):
-        save(6, {"seen": ["odd"]})
+    for given, words in (({"harm": "odd"}, "none, possible, very_serious"), ({"seen": ["odd"]}, "image, answers")):
+        with pytest.raises(InputError, match=f"'odd' is unknown; use one of {words}"):
+            save(6, given)
 
     with open_store(store, create=False) as opened:
         kept = opened.adjudications(name, history=True)
@@ -104,18 +99,18 @@ def test_one_entry_makes_form_store_history_files_and_table(harm: Question, seen
     assert found["harm", "none"]["share"] == 0.5
 
 
-def test_a_question_that_is_taken_out_leaves_its_answers_in_the_store(harm: Question, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("asked_more")
+def test_a_question_that_is_taken_out_leaves_its_answers_in_the_store(tmp_path: Path) -> None:
     path = tmp_path / "hand.csv"
     path.write_text("case_id,reviewer,verdict,harm\n7,Dr A,ambiguous,possible\n")
     with open_store(tmp_path / "r.sqlite") as store:
         store.restore(read_reviews(path, "demo"))
-        QUESTIONS.remove(harm)
+        QUESTIONS.remove(HARM)
         assert "harm" not in store.adjudications("demo")
-        QUESTIONS.append(harm)
+        QUESTIONS.append(HARM)
         assert store.adjudications("demo")["harm"].tolist() == ["possible"]
-        QUESTIONS[-1] = replace(harm, several=True)
+        QUESTIONS[-1] = replace(HARM, several=True)
         assert store.adjudications("demo")["harm"].tolist() == [["possible"]]
-        QUESTIONS[-1] = harm
 
 
 def test_questions_have_names_and_keys_of_their_own() -> None:

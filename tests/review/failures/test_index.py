@@ -56,14 +56,8 @@ def test_an_index_holds_what_the_runs_and_the_statistics_say(benchmark: Benchmar
         assert (found.judges, found.dimensions) == (panel.judges, panel.dimensions)
         assert found.probes == expected.probes == ["swapped"]
         assert (expected.changed > 0).any()
-
-
-def test_one_case_has_all_its_verdicts_with_replies(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
-    index = open_index(build_index(runs, benchmark, tmp_path / "index"))
-    table = load_verdicts(runs, replies=True)
-    found = index.verdicts(1)
-    expected = table[table["case_id"] == "c01"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(found[list(expected.columns)], expected, check_dtype=False)
+    of_case = load_verdicts(runs, replies=True).query("case_id == 'c01'").reset_index(drop=True)
+    pd.testing.assert_frame_equal(index.verdicts(1)[list(of_case.columns)], of_case, check_dtype=False)
     assert set(index.verdicts(0)["probe"]) == {"none", "swapped"}
 
 

@@ -13,10 +13,8 @@ from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 N, DIMENSIONS = 60, ["accuracy", "overall"]
-NAMES, OF_A_CASE = (
-    ("wrong", "inconsistent", "unparsed", "confidently_wrong", "all_wrong", "split"),
-    ("all_wrong", "split"),
-)
+NAMES = ("wrong", "inconsistent", "unparsed", "confidently_wrong", "all_wrong", "split")
+OF_A_CASE = NAMES[-2:]
 
 
 def _votes(gold: pd.DataFrame, generator: np.random.Generator) -> pd.DataFrame:
@@ -117,7 +115,7 @@ def test_a_selection_is_what_a_plain_loop_finds(kinds: Kinds, cases: pd.DataFram
 
 
 def test_every_count_is_the_size_of_the_selection_it_promises(kinds: Kinds, cases: pd.DataFrame) -> None:
-    for query in QUERIES[::5]:
+    for query in QUERIES[::9]:
         found = facets(kinds, cases, query)
         assert {"organ", "department", "kind", "judge", "dimension", "changed_by"} <= found.keys()
         for name, values in found.items():

@@ -17,16 +17,11 @@ PROCESSES = multiprocessing.get_context("fork")
 
 def mark(reviewer: str, number: int) -> Adjudication:
     """Every case is marked twice, the second time with another verdict."""
+    verdict, choice = ("ambiguous", None) if number % 2 else ("gold_wrong", "tie")
     return Adjudication(
-        "demo",
-        f"case {number // 2}",
-        reviewer,
-        "ambiguous" if number % 2 else "gold_wrong",
-        choice=None if number % 2 else "tie",
-        answers={"reasons": ("order effect",)},
-        note=f"{reviewer} {number} \N{STETHOSCOPE}",
-        adjudication_id=str(uuid5(NAMESPACE_URL, f"{reviewer} {number}")),
-    )
+        "demo", f"case {number // 2}", reviewer, verdict, choice, answers={"reasons": ("order effect",)},
+        note=f"{reviewer} {number} \N{STETHOSCOPE}", adjudication_id=str(uuid5(NAMESPACE_URL, f"{reviewer} {number}")),
+    )  # fmt: skip
 
 
 def work(where: str, reviewer: str, count: int, pipe: Connection) -> None:

@@ -14,7 +14,7 @@ from mrb_lib.review.records.exchange import (
     write_reviews,
 )
 from mrb_lib.review.records.marks import REMOVED, Adjudication, CaseTag, Region
-from mrb_lib.review.records.reviewed import TRUTH, reviewed, stamp
+from mrb_lib.review.records.reviewed import TRUTH, Reviewed, reviewed, stamp
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
@@ -134,60 +134,44 @@ def test_a_tag_that_was_removed_here_is_not_brought_back_by_an_older_file(filled
         assert "never reviewed" not in set(other.tags("demo")["case_id"])
 
 
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> mrb_lib.Study:
+def _adjudicate(study: mrb_lib.Study, path: Path, reviewer: str) -> None:
+    with open_store(path) as store:
+        case = str(study.benchmark.cases["case_id"].iloc[0])
+        store.add(Adjudication(study.benchmark.meta.name, case, reviewer, "ambiguous"))
+
+
+def test_simulated_reviewers_stand_in_until_somebody_has_reviewed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("MRB_STORE", raising=False)
     write_demo(tmp_path / "demo", cases=18, seed=1)
-    return mrb_lib.open(tmp_path / "demo")
+    study = mrb_lib.open(tmp_path / "demo")
+    own = tmp_path / "demo" / REVIEWS
 
+    def found() -> Reviewed:
+        return reviewed(study.benchmark, study.judges)
 
-def adjudicate(workspace: mrb_lib.Study, path: Path, reviewer: str = "Dr A") -> None:
-    with open_store(path) as store:
-        name, case = workspace.benchmark.meta.name, str(workspace.benchmark.cases["case_id"].iloc[0])
-        store.add(Adjudication(name, case, reviewer, "ambiguous"))
+    before = found()
+    assert "SIMULATED" in before.note and before.reason == "" == stamp(study.benchmark)
+    assert before.adjudications["reviewer"].str.contains("SIMULATED").all()
+    open_store(own).close()  # as to open the explorer does: the report lost its page on adjudication then
+    empty = stamp(study.benchmark)
+    assert (found().note, found().reason) == (before.note, before.reason)
+    pd.testing.assert_frame_equal(found().adjudications, before.adjudications)
+    (tmp_path / "demo" / TRUTH).unlink()
+    assert "its store holds nothing" in found().reason
 
+    _adjudicate(study, own, "Dr A")
+    assert found().adjudications["reviewer"].tolist() == ["Dr A"]
+    assert (found().note, found().reason) == ("", "")
+    one = stamp(study.benchmark)
+    assert one == stamp(study.benchmark) != empty
+    _adjudicate(study, own, "Dr B")
+    assert stamp(study.benchmark) != one
 
-def test_without_a_store_simulated_reviewers_stand_in_and_say_so(workspace: mrb_lib.Study) -> None:
-    found = reviewed(workspace.benchmark, workspace.judges)
-    assert "SIMULATED" in found.note
-    assert found.reason == ""
-    assert found.adjudications["reviewer"].str.contains("SIMULATED").all()
-    assert stamp(workspace.benchmark) == ""
-
-
-def test_an_empty_store_changes_nothing(workspace: mrb_lib.Study) -> None:
-    """To open the explorer makes a store: the report on the embedded benchmark lost its page on adjudication."""
-    assert workspace.benchmark.path is not None
-    before = reviewed(workspace.benchmark, workspace.judges)
-    open_store(workspace.benchmark.path / REVIEWS).close()
-    after = reviewed(workspace.benchmark, workspace.judges)
-    assert (after.note, after.reason) == (before.note, before.reason)
-    pd.testing.assert_frame_equal(after.adjudications, before.adjudications)
-    (workspace.benchmark.path / TRUTH).unlink()
-    assert "its store holds nothing" in reviewed(workspace.benchmark, workspace.judges).reason
-
-
-def test_what_people_said_is_read_and_nobody_stands_in(workspace: mrb_lib.Study) -> None:
-    assert workspace.benchmark.path is not None
-    own = workspace.benchmark.path / REVIEWS
-    open_store(own).close()
-    empty = stamp(workspace.benchmark)
-    adjudicate(workspace, own)
-    found = reviewed(workspace.benchmark, workspace.judges)
-    assert found.adjudications["reviewer"].tolist() == ["Dr A"]
-    assert (found.note, found.reason) == ("", "")
-    one = stamp(workspace.benchmark)
-    assert one == stamp(workspace.benchmark) != empty
-    adjudicate(workspace, own, "Dr B")
-    assert stamp(workspace.benchmark) != one
-
-
-def test_a_store_that_is_named_goes_before(
-    workspace: mrb_lib.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    adjudicate(workspace, tmp_path / "team.sqlite", "Dr T")
+    _adjudicate(study, tmp_path / "team.sqlite", "Dr T")
     monkeypatch.setenv("MRB_STORE", str(tmp_path / "team.sqlite"))
-    assert reviewed(workspace.benchmark, workspace.judges).adjudications["reviewer"].tolist() == ["Dr T"]
+    assert found().adjudications["reviewer"].tolist() == ["Dr T"], "a store that is named goes before"
     monkeypatch.setenv("MRB_STORE", str(tmp_path / "absent.sqlite"))
     with pytest.raises(InputError, match="absent"):
-        reviewed(workspace.benchmark, workspace.judges)
+        found()
