@@ -217,7 +217,11 @@ def _column_checks(frame: pd.DataFrame, column: Column, table: TableName, rules:
     values, dimensions = frame[column.name], rules.get("dimensions")
     if column.type == "names":
         cure = "write a list, empty if there is none, of plain relative file names of at most 255 bytes"
-        yield ~_is(values.map(_are_file_names)), "VALUE is not a list of file names, or one leads out of images/", cure
+        yield (
+            ~_is(values.map(_are_file_names)),
+            "VALUE is not a list of file names, or the image name leads out of images/",
+            cure,
+        )
         return
     missing = _is(values.isna())
     if not column.nullable:
@@ -292,8 +296,9 @@ def _repeated_keys(frame: pd.DataFrame, table: TableName, source: str, numbers: 
         values = tuple(text.iloc[row])
         if (first := first_of.setdefault(values, row)) != row:
             named = ", ".join(map(" ".join, zip(key, values, strict=True)))
-            problem, column = f"{named} occurs again (first in row {numbers[first]})", key[0] if len(key) == 1 else None
-            findings.append(Finding("error", source, int(numbers[row]), column, problem, "keep one of the two"))
+            problem, cure = f"{named} occurs again (first in row {numbers[first]})", "keep one of the two"
+            column, case = ("case_id", None) if len(key) == 1 else (None, str(frame["case_id"].iloc[row]))
+            findings.append(Finding("error", source, int(numbers[row]), column, problem, cure, case))
     return findings
 
 

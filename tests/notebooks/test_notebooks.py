@@ -9,7 +9,6 @@ import nbformat
 import papermill
 import pytest
 from matplotlib.backends.backend_pdf import PdfFile
-from tests.published.sets import kqa
 
 from mrb_lib.benchmarks.benchmark import save
 from mrb_lib.benchmarks.formats import read_source
@@ -121,7 +120,7 @@ def public(request: pytest.FixtureRequest, reference_data: Path, tmp_path_factor
     """Real data: one dimension, no images, no organs; kqa has ratings of one response, and no verdicts."""
     folder = tmp_path_factory.mktemp(request.param)
     folder_of_set = reference_data / request.param
-    imported = kqa(folder_of_set) if request.param == "kqa" else read_source("pandalm", folder_of_set)
+    imported = read_source(request.param, folder_of_set)
     save(imported.benchmark, folder)
     if len(imported.verdicts):
         meta = imported.benchmark.meta

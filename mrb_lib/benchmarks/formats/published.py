@@ -172,7 +172,7 @@ def read_llmbar(src: Path) -> Imported:
         status `unparsed`; `reply` is the judge's last text.
     """
     cases: list[Case] = []
-    labels: list[tuple[str, ...]] = []
+    labels: list[tuple[str | None, ...]] = []
     verdicts: list[tuple[str | None, ...]] = []
     for path in sorted(src.rglob("dataset.json")):
         subset = path.parent.resolve().name
@@ -191,8 +191,9 @@ def read_llmbar(src: Path) -> Imported:
 def _llmbar_verdict(item: SourceRow, key: str) -> tuple[str | None, str]:
     try:
         stated: Any = item.get("results")
-        judgement = SourceRow(item.file, f"{item.location}, {key}", stated[-1][key])
-        return judgement.label("winner", _WINNERS), str(judgement.values["completion"][0])
+        judgement = stated[-1][key]
+        verdict = SourceRow(item.file, f"{item.location}, {key}", judgement)
+        return verdict.label("winner", _WINNERS), str(judgement["completion"][0])
     except (TypeError, LookupError):
         raise item.error("results", f"its last object holds no verdict under {key!r}", "restore the file") from None
 
