@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -44,11 +44,11 @@ def doctor(
     table = survey(judges, machine)
     variables = [*(entry.key_env for entry in judges if entry.key_env), KEY_ENV]
     keys = {name: bool(os.environ.get(name)) for name in variables}
-    step = next_step(judges, machine)
+    step, hub = next_step(judges, machine), _hub()
     if as_json:
-        typer.echo(_as_json(machine, table, keys, step))
+        typer.echo(_as_json(machine, table, {"hub": hub, "keys": keys, "next": step}))
         return
-    for line in (*_describe(machine), _keys(keys), "", *_judges(table), "", _line("next", step)):
+    for line in (*_describe(machine, hub), _keys(keys), "", *_judges(table), "", _line("next", step)):
         typer.echo(line)
 
 
@@ -69,14 +69,35 @@ def _clean() -> None:
     typer.echo(f"{home()}: holds nothing else that can be made again")
 
 
-def _as_json(machine: Machine, table: pd.DataFrame, keys: Mapping[str, bool], step: str) -> str:
+def _hub() -> dict[str, object]:
+    """Return the Hub as this machine sees it, of a token whether there is one; empty without huggingface_hub."""
+    import os
+    from importlib.util import find_spec
+    from pathlib import Path
+    from shutil import disk_usage
+
+    from mrb_lib.benchmarks.hub import hub_address, is_offline
+
+    if find_spec("huggingface_hub") is None:
+        return {}
+    from huggingface_hub import constants, get_token
+
+    cache = Path(constants.HF_HUB_CACHE).expanduser()
+    there = next(path for path in (cache, *cache.parents) if path.exists())
+    return {
+        "offline": is_offline(), "endpoint": hub_address(), "token": get_token() is not None, "cache": cache,
+        "writable": os.access(there, os.W_OK), "free_gb": disk_usage(there).free / 1e9,
+    }  # fmt: skip
+
+
+def _as_json(machine: Machine, table: pd.DataFrame, others: Mapping[str, object]) -> str:
     import json
     from dataclasses import asdict
 
     from mrb_lib.cli.render import as_json
 
     judges = json.loads(as_json(table, table="judges", policy="", simulated=False))["rows"]
-    return json.dumps({**asdict(machine), "keys": keys, "judges": judges, "next": step}, default=str)
+    return json.dumps({**asdict(machine), **others, "judges": judges}, default=str)
 
 
 def _line(label: str, text: str) -> str:
@@ -85,7 +106,7 @@ def _line(label: str, text: str) -> str:
     return fill(text, _WIDTH, initial_indent=f"{label:<10}", subsequent_indent=" " * 10, break_on_hyphens=False)
 
 
-def _describe(machine: Machine) -> Iterator[str]:
+def _describe(machine: Machine, hub: Mapping[str, Any]) -> Iterator[str]:
     if machine.gpus is None:
         yield _line("GPU", "unknown: torch is not installed")
     elif not machine.gpus:
@@ -100,10 +121,11 @@ def _describe(machine: Machine) -> Iterator[str]:
     yield _line("extras", f"complete: {', '.join(complete) or 'none'}")
     for extra, packages in lacking.items():
         yield _line("", f"{extra} lacks {', '.join(packages)}: pip install 'mrb-workbench[{extra}]'")
-    if hub := machine.hub:
-        state = "offline (HF_HUB_OFFLINE is set)" if hub.offline else "asked only with --download"
-        yield _line("Hub", f"{hub.endpoint}, {state}, token {'set' if hub.token else 'not set'}")
-        yield _line("cache", f"{hub.cache}, {'writable' if hub.writable else 'NOT writable'}, {_gb(hub.free_gb)} free")
+    if hub:
+        state = "offline (HF_HUB_OFFLINE is set)" if hub["offline"] else "asked only with --download"
+        yield _line("Hub", f"{hub['endpoint']}, {state}, token {'set' if hub['token'] else 'not set'}")
+        writable = "writable" if hub["writable"] else "NOT writable"
+        yield _line("cache", f"{hub['cache']}, {writable}, {_gb(hub['free_gb'])} free")
     for note in machine.notes:
         yield _line("note", note)
 

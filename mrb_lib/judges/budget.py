@@ -20,20 +20,18 @@ class Budget:
     Parameters
     ----------
     usd : more than 0
+
+    Attributes
+    ----------
+    spent : US dollars spent so far
     """
 
     def __init__(self, usd: float) -> None:
         self.usd = usd
-        self._spent = self._reserved = 0.0
+        self.spent = self._reserved = 0.0
         self._correction = 1.0
         self._is_tried = False
         self._changed = Condition()
-
-    @property
-    def spent(self) -> float:
-        """US dollars spent so far."""
-        with self._changed:
-            return self._spent
 
     def reserve(self, most: float, stopped: Callable[[], bool]) -> float | None:
         """Set aside what a request may cost; None if it may cost more than is left, or the run is stopped meanwhile.
@@ -51,7 +49,7 @@ class Budget:
             while not stopped():
                 amount = most * self._correction
                 if self._is_tried or not self._reserved:
-                    if self._spent + self._reserved + amount <= self.usd:
+                    if self.spent + self._reserved + amount <= self.usd:
                         self._reserved += amount
                         return amount
                     if not self._reserved:
@@ -69,7 +67,7 @@ class Budget:
         """
         with self._changed:
             self._reserved = max(self._reserved - reserved, 0.0)
-            self._spent += reserved if cost is None else cost
+            self.spent += reserved if cost is None else cost
             if cost and most:
                 self._correction = max(self._correction, cost / most)
             self._is_tried |= cost != 0

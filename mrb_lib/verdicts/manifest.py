@@ -28,6 +28,7 @@ _PACKAGES = (
     "matplotlib", "seaborn", "torch", "transformers", "accelerate", "tokenizers", "jinja2", "httpx", "ray",
 )  # fmt: skip
 _HASH = re.compile(r"[0-9a-f]{16,}")
+_EXTRA: Final = re.compile(r"([A-Za-z0-9._-]+).*extra\s*==\s*['\"]([\w-]+)['\"]")
 _LONGEST_REASON: Final = 150
 
 
@@ -154,6 +155,20 @@ def library_versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
+
+
+def missing_extras() -> dict[str, tuple[str, ...]]:
+    """Return for each extra of this package the packages that are not installed."""
+    try:
+        wanted = metadata.requires(_PACKAGES[0]) or []
+    except metadata.PackageNotFoundError:
+        return {}
+    installed = {dist.name.lower().replace("_", "-") for dist in metadata.distributions()}
+    missing: dict[str, tuple[str, ...]] = {}
+    for package, extra in (match.groups() for match in map(_EXTRA.match, wanted) if match):
+        absent = () if package.lower().replace("_", "-") in {*installed, _PACKAGES[0]} else (package,)
+        missing[extra] = (*missing.get(extra, ()), *absent)
+    return missing
 
 
 @cache

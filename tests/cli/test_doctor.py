@@ -1,5 +1,6 @@
 """Tests of what `mrb doctor` and `mrb judges` show."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.judges.roster import machine as machine_module
-from mrb_lib.judges.roster.machine import Gpu, HubState, Machine
+from mrb_lib.judges.roster.machine import Gpu, Machine
 from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, roster
 
 from .conftest import Mrb
@@ -20,11 +21,13 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty cache, no roster of the user's, and a machine with a GPU of 40 GB that lacks an extra."""
     from huggingface_hub import constants
 
-    hub = HubState(True, "https://huggingface.co", False, tmp_path / "cache", False, 10.0)
     gpus = (Gpu("chip", 40.0, 39.0),)
-    machine = Machine(4, 32.0, gpus, {"python": "3"}, {"judges": (), "scaleout": ("ray",)}, hub, ("a warning",))
+    machine = Machine(4, 32.0, gpus, {"python": "3"}, {"judges": (), "scaleout": ("ray",)}, ("a warning",))
     monkeypatch.setattr("mrb_lib.judges.roster.machine.inspect_machine", lambda: machine)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_TOKEN", "hf_the_secret_token")
+    monkeypatch.setenv("HF_ENDPOINT", "http://user:password@mirror.example:80")
     monkeypatch.delenv("MRB_ROSTER", raising=False)
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -37,16 +40,18 @@ def mine(tmp_path: Path) -> Path:
 
 
 def test_doctor_names_what_there_is_what_is_missing_and_what_fits(
-    mrb: Mrb, mine: Path, monkeypatch: pytest.MonkeyPatch
+    mrb: Mrb, mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "the secret")
+    monkeypatch.setattr(os, "access", lambda path, mode, **_: mode != os.W_OK)
     result = mrb("doctor", "--roster", mine).ok
     said = " ".join(result.out.split())  # lines break where the paths of the moment make them long
     for part in (
         "chip, 40.0 GB, 39.0 GB free",
         "scaleout lacks ray: pip install 'mrb-workbench[scaleout]'",
         "offline (HF_HUB_OFFLINE is set)",
-        "NOT writable",
+        "Hub http://mirror.example:80, offline (HF_HUB_OFFLINE is set), token set",
+        f"{tmp_path / 'cache'}, NOT writable",
         "OPENAI_API_KEY not set",
         "ANTHROPIC_API_KEY set",
         "a warning",
@@ -57,7 +62,7 @@ def test_doctor_names_what_there_is_what_is_missing_and_what_fits(
     assert max(map(len, result.out.splitlines())) <= 100
     last = result.out.rpartition("\nnext ")[2]
     assert "mrb judge BENCH RUNS --judge path:DIR" in " ".join(last.split()), "the Hub cannot be asked"
-    assert "the secret" not in result.out + result.err
+    assert not any(secret in result.out + result.err for secret in ("the secret", "the_secret", "password"))
 
 
 def test_doctor_as_json_holds_the_same_and_every_judge(mrb: Mrb, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +77,8 @@ def test_doctor_as_json_holds_the_same_and_every_judge(mrb: Mrb, mine: Path, mon
     assert [judge["name"] for judge in found["judges"]] == roster([mine])["name"].tolist()
     last = found["judges"][-1]
     assert (last["device"], last["stored"], last["cached"], last["key"]) == ("GPU", "bfloat16", "no", None)
-    assert "the secret" not in result.out + result.err
+    assert (found["hub"]["offline"], found["hub"]["token"], found["hub"]["writable"]) == (True, True, True)
+    assert not any(secret in result.out + result.err for secret in ("the secret", "the_secret", "password"))
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,10 @@ CHAT: Final = (
     "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
 """The chat template; an image is `<image>`."""
+_TEXT: Final = {
+    "hidden_size": 96, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 3,
+    "num_key_value_heads": 1, "max_position_embeddings": 8192, "tie_word_embeddings": True,
+}  # fmt: skip
 _VISION: Final = {
     "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 64,
     "patch_size": 16,
@@ -90,16 +94,5 @@ def small_tokenizer(texts: Iterable[str], vocabulary: int, marks: Mapping[str, s
 
 def text_config(tokenizer: PreTrainedTokenizerFast) -> dict[str, object]:
     """Return the configuration of the part that reads text."""
-    return {
-        "hidden_size": 96,
-        "intermediate_size": 192,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 3,
-        "num_key_value_heads": 1,
-        "max_position_embeddings": 8192,
-        "tie_word_embeddings": True,
-        "vocab_size": len(tokenizer),
-        "pad_token_id": tokenizer.pad_token_id,
-        "eos_token_id": tokenizer.eos_token_id,
-        "bos_token_id": None,
-    }
+    tokens = {name: getattr(tokenizer, name) for name in ("pad_token_id", "eos_token_id", "bos_token_id")}
+    return {**_TEXT, "vocab_size": len(tokenizer), **tokens}

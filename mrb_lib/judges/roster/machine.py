@@ -2,22 +2,19 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
-from mrb_lib.benchmarks.hub import hub_address, is_offline
+from mrb_lib.benchmarks.hub import is_offline
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import is_cached, loaded_bytes
 from mrb_lib.judges.settings import Settings
-from mrb_lib.verdicts.manifest import library_versions
+from mrb_lib.verdicts.manifest import library_versions, missing_extras
 
 ROOM: Final = 1.2
 """Memory needed, as a multiple of the weights: a rule of thumb. Long prompts, large images and batches need more."""
@@ -30,8 +27,6 @@ _SHARE_OF_PEAK: Final = 0.25
 _FLOPS_OF_A_CPU: Final = 50e9
 # Multiply-adds count twice; dense, bfloat16, added in float32, for each compute capability (NVIDIA's white papers).
 _FLOP_PER_CYCLE: Final = {(8, 0): 2048, (8, 6): 512, (8, 9): 512, (9, 0): 4096, (10, 0): 8192, (12, 0): 512}
-_PACKAGE: Final = "mrb-workbench"
-_EXTRA: Final = re.compile(r"([A-Za-z0-9._-]+).*extra\s*==\s*['\"]([\w-]+)['\"]")
 _NUMBERED: Final = re.compile(r"cuda:(\d+)")
 _GIGA: Final = 1e9
 
@@ -50,26 +45,6 @@ class Gpu:
 
 
 @dataclass(frozen=True)
-class HubState:
-    """The Hub as this machine sees it; nothing here asked the network.
-
-    Attributes
-    ----------
-    offline : HF_HUB_OFFLINE is set
-    endpoint : its address, without a user name or password
-    token : whether one is set; never which
-    cache, writable, free_gb : where weights are kept, whether more can be, and the room there
-    """
-
-    offline: bool
-    endpoint: str
-    token: bool
-    cache: Path
-    writable: bool
-    free_gb: float | None
-
-
-@dataclass(frozen=True)
 class Machine:
     """The parts of a machine that judges need; memory in 10^9 bytes, None where it could not be found out.
 
@@ -79,7 +54,6 @@ class Machine:
     gpus : that torch can use; None where torch is not installed
     versions : of Python and the libraries
     extras : what each extra of this package still lacks here
-    hub : see `HubState`; None where huggingface_hub is not installed
     notes : what went wrong while looking
     """
 
@@ -88,7 +62,6 @@ class Machine:
     gpus: tuple[Gpu, ...] | None
     versions: Mapping[str, str]
     extras: Mapping[str, tuple[str, ...]]
-    hub: HubState | None
     notes: tuple[str, ...] = field(default=())
 
     def memory_gb(self, device: str) -> float | None:
@@ -217,7 +190,7 @@ def inspect_machine() -> Machine:
     gpus, notes = _gpus()
     has_affinity = hasattr(os, "sched_getaffinity")  # not on macOS
     cpus = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    return Machine(cpus, _memory(), gpus, library_versions(), missing_extras(), _hub_state(), notes)
+    return Machine(cpus, _memory(), gpus, library_versions(), missing_extras(), notes)
 
 
 def survey(entries: Sequence[Entry], machine: Machine) -> pd.DataFrame:
@@ -253,15 +226,14 @@ def next_step(entries: Sequence[Entry], machine: Machine) -> str:
     """
     run = "mrb judge BENCH RUNS --judge"
     served = "endpoint:MODEL --url URL"
-    if machine.gpus is None or machine.hub is None or machine.extras.get("judges"):
+    if machine.gpus is None or machine.extras.get("judges"):
         return f"pip install 'mrb-workbench[judges]', or {run} {served}"
     ways = [(entry, found) for entry in entries if (found := way(entry, machine)) is not None]
     fitting = [pair for pair in ways if pair[1].device != "CPU" or not machine.gpus]
     here = [pair for pair in fitting if is_cached(pair[0])]
-    if machine.hub.offline and not here:
+    if is_offline() and not here:
         return f"{run} path:DIR or {served} (no weights are here, and HF_HUB_OFFLINE is set)"
-    room = machine.hub.free_gb if machine.hub.free_gb is not None else float("inf")
-    wanted = here or [(e, how) for e, how in fitting if e.vision and e.model and (e.weights_gb() or 0.0) < room]
+    wanted = here or [(entry, found) for entry, found in fitting if entry.vision and entry.model]
     if not wanted:
         return f"{run} {served} (no judge that takes images fits this machine)"
 
@@ -275,20 +247,6 @@ def next_step(entries: Sequence[Entry], machine: Machine) -> str:
     entry, how = min(wanted, key=order)
     why = "the largest that fits this GPU" if machine.gpus else "small, as there is no GPU"
     return f"{command(entry, how, machine)} ({'its weights are here' if here else f'{why}; {how}'})"
-
-
-def missing_extras() -> dict[str, tuple[str, ...]]:
-    """Return for each extra of this package the packages that are not installed."""
-    try:
-        wanted = metadata.requires(_PACKAGE) or []
-    except metadata.PackageNotFoundError:
-        return {}
-    installed = {dist.name.lower().replace("_", "-") for dist in metadata.distributions()}
-    missing: dict[str, tuple[str, ...]] = {}
-    for package, extra in (match.groups() for match in map(_EXTRA.match, wanted) if match):
-        absent = () if package.lower().replace("_", "-") in {*installed, _PACKAGE} else (package,)
-        missing[extra] = (*missing.get(extra, ()), *absent)
-    return missing
 
 
 def _yes(value: object) -> str:
@@ -324,20 +282,3 @@ def _memory() -> float | None:
     limit = Path("/sys/fs/cgroup/memory.max")
     text = limit.read_text(encoding="ascii").strip() if limit.is_file() else ""
     return min(total, int(text)) / _GIGA if text.isdecimal() else total / _GIGA
-
-
-def _hub_state() -> HubState | None:
-    if find_spec("huggingface_hub") is None:
-        return None
-    from huggingface_hub import constants, get_token
-
-    cache = Path(constants.HF_HUB_CACHE).expanduser()
-    there = next(path for path in (cache, *cache.parents) if path.exists())
-    return HubState(
-        offline=is_offline(),
-        endpoint=hub_address(),
-        token=get_token() is not None,
-        cache=cache,
-        writable=os.access(there, os.W_OK),
-        free_gb=shutil.disk_usage(there).free / _GIGA,
-    )

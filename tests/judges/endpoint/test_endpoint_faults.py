@@ -113,7 +113,7 @@ def test_waits_are_the_same_for_the_same_seed_and_differ_between_requests(server
 IN_NINE_DAYS = format_datetime(datetime.now(UTC) + timedelta(days=9), usegmt=True)
 
 
-@pytest.mark.parametrize("header", ["86400", "inf", IN_NINE_DAYS])
+@pytest.mark.parametrize("header", ["86400", "inf", pytest.param(IN_NINE_DAYS, id="in nine days")])
 def test_a_wish_to_wait_for_very_long_stops_the_judge(server: ChatServer, header: str) -> None:
     server.answer = lambda _: error(429, "tomorrow", **{"Retry-After": header})
     with pytest.raises(RunError, match=r"asks to wait until .* 300 s of --max-wait"):
