@@ -10,13 +10,20 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.benchmarks.formats import READERS, Imported
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 
 from .conftest import PANDALM, said
 
 JUDGEBENCH = {"pair_id": "p1", "original_id": 7, "source": "livebench-math", "question": "q", "response_model": "m",
               "response_A": "a", "response_B": "b", "label": "A>B"}  # fmt: skip
-TEST_SET = "testset-v1.json"
+TEST_SET, PAIRS, CROWD, LABELS = (
+    "testset-v1.json", "pairs-crowd.jsonl", "crowd-comparisons.csv", "NLI_medical_annotator.csv",
+)  # fmt: skip
+LLMFAO = {"id": 0, "prompt": 8, "text": "t", "type": "code", "result_x": "x", "result_y": "y"}
+LLMBAR = {"dataset.json": [{"input": "i", "output_1": "x", "output_2": "y", "label": 2}]}
+KQA_HEADER = ",Question,llm_x,answer,claim,category_x,majority_label,label_0,label_1,label_2"
+KQA = "0,q,gpt4,None,c,Must_have,Neutral,Neutral,Neutral,Entailment"
 
 
 def read(name: str, folder: Path, **files: object) -> Imported:
@@ -64,6 +71,48 @@ def test_an_id_and_a_category_of_judgebench_may_be_null(tmp_path: Path) -> None:
     assert cases["question_type"].fillna("-").tolist() == ["math", "-"]
 
 
+def test_every_pair_of_llmfao_has_one_to_five_annotators(reference_data: Path) -> None:
+    annotations = READERS["llmfao"].convert(reference_data / "llmfao").benchmark.annotations
+    assert annotations["choice"].value_counts().to_dict() == {"tie": 3471, "A": 2911, "B": 2549}
+    assert annotations.groupby("case_id").size().value_counts().to_dict() == {5: 998, 4: 658, 3: 358, 2: 110, 1: 15}
+
+
+def test_kqa_has_the_authors_majority_and_its_statements_in_the_questions(reference_data: Path) -> None:
+    benchmark = READERS["kqa"].convert(reference_data / "kqa").benchmark
+    label = gold(benchmark).merge(benchmark.cases, on="case_id")
+    assert len(label) == 399 and (label["choice"] == label["majority_label"]).all()
+    assert benchmark.cases["question_id"].nunique() == 50
+    assert (benchmark.meta.kind, benchmark.meta.task) == ("clinical", "rating")
+    assert all(claim in question for claim, question in benchmark.cases[["claim", "question"]].to_numpy())
+
+
+def test_an_answer_of_kqa_may_be_the_text_none(tmp_path: Path) -> None:
+    made = read("kqa", tmp_path, **{LABELS: f"{KQA_HEADER}\n{KQA}\n"})
+    assert made.benchmark.cases["response_a"].tolist() == ["None"]
+
+
+def test_subsets_of_llmbar_become_datasets(reference_data: Path) -> None:
+    imported = READERS["llmbar"].convert(reference_data / "llmbar_casestudy")
+    assert set(imported.benchmark.cases["dataset"]) == {"Negation", "Normal"}
+    assert len(imported.verdicts) == len(imported.benchmark.cases) * 24 * 2
+    assert (imported.verdicts["status"] == "unparsed").sum() == imported.verdicts["choice"].isna().sum() == 33
+
+
+def llmbar(*results: object) -> dict[str, object]:
+    return LLMBAR | {"evaluators/J/P/result.json": [{"results": list(results)}]}
+
+
+def verdicts(first: str | None, second: str | None) -> dict[str, object]:
+    named = {"swap = False": first, "swap = True": second}
+    return {key: {"completion": ["because", "stop"], "winner": winner} for key, winner in named.items()}
+
+
+def test_the_last_object_of_llmbar_counts_and_null_is_unparsed(tmp_path: Path) -> None:
+    made = read("llmbar", tmp_path, **llmbar(["text"], verdicts("1", "1"), verdicts("2", None))).verdicts
+    rows = made[["judge", "order", "choice", "status", "reply"]].fillna("-").to_numpy().tolist()
+    assert rows == [["J/P", "AB", "B", "ok", "because"], ["J/P", "BA", "-", "unparsed", "because"]]
+
+
 WRONG: list[tuple[str, dict[str, object], str]] = [
     ("pandalm", {TEST_SET: [PANDALM | {"annotator2": "1"}]},
      r"row 1, column annotator2: \"1\" is not a known value; use one of 1, 2, 0"),
@@ -79,6 +128,16 @@ WRONG: list[tuple[str, dict[str, object], str]] = [
     ("judgebench", {"x.jsonl": [JUDGEBENCH, {"pair_id": "x"}]}, "row 2, column .*: the field is missing"),
     ("judgebench", {"x.jsonl": []}, "holds no cases"),
     ("judgebench", {}, r"no \.jsonl file"),
+    ("llmfao", {PAIRS: LLMFAO, CROWD: "id,worker,winner,left,right\n0,7,draw,L,R\n"}, "row 1, column winner"),
+    ("llmfao", {PAIRS: LLMFAO, CROWD: "id,worker,winner,left,right\n9,7,tie,L,R\n"}, "the case '9' does not exist"),
+    ("llmfao", {PAIRS: LLMFAO}, r"crowd-comparisons\.csv: the file is missing"),
+    ("kqa", {LABELS: f"{KQA_HEADER}\n{KQA.replace('Entailment', 'Maybe')}\n"},
+     r"row 1, column label_2: \"Maybe\" is not a known value"),
+    ("kqa", {}, r"NLI_medical_annotator\.csv: the file is missing"),
+    ("llmbar", llmbar(["text"]), "row 1, column results: its last object holds no verdict"),
+    ("llmbar", llmbar({"swap = False": {"completion": ["x"], "winner": "1"}}), "swap = True"),
+    ("llmbar", llmbar(verdicts("3", "1")), "row 1, swap = False, column winner"),
+    ("llmbar", {}, "holds no cases"),
 ]  # fmt: skip
 
 
