@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute, scaleout
 from mrb_lib.runs.interruption import InterruptedRunError
@@ -420,3 +422,17 @@ def test_a_cluster_that_cannot_be_used_is_said_in_one_line(
 def descendants(command: str) -> list[psutil.Process]:
     """The processes that this one started, or they in turn, whose command holds this."""
     return [one for one in psutil.Process().children(recursive=True) if command in " ".join(one.cmdline())]
+
+
+def test_another_copy_of_the_weights_is_refused(
+    tiny: Callable[[str], Path], tmp_path: Path, pictured: Benchmark
+) -> None:
+    folder = shutil.copytree(tiny("llava"), tmp_path / "copy")
+    job = job_of(resolve(f"path:{folder}", runs=tmp_path, images={}, settings=Settings(device="cpu")), pictured, [0])
+    weights = folder / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[len(content) // 2] ^= 1
+    weights.write_bytes(content)
+    error = str(worker_of(job).answer(0).error)
+    assert "is not the same there" in error
+    assert "(revision sha256:" in error

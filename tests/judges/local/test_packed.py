@@ -504,3 +504,17 @@ def test_a_model_of_the_hub_states_what_it_was_trained_on(tiny: Tiny, tmp_path: 
     assert judge.provenance == {}
     (folder / "training.json").write_text('{"method": "sft", "cases": ["c1"]}', encoding="utf-8")
     assert judge.provenance == {"training": {"method": "sft", "cases": ["c1"]}}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["llama", "qwen2_5_vl"])
+def test_a_case_of_twelve_thousand_tokens(architecture: str, tiny: Tiny, ask_for: AskFor) -> None:
+    words = "The lungs are clear and the heart is of normal size. "
+    case = ("huge", "Describe it.", words * 240, "A nodule is seen on the left. " * 330, ["square.png"])
+    asked = ask_for(pd.DataFrame([case], columns=CASES.columns), ("overall",))
+    judge = _judge(tiny(architecture))
+    rows = judge.judge(asked)
+    assert not [notice for notice in judge.notices if "share" in notice]
+    assert rows["prompt_tokens"].sum() > 12_000
+    last = asked.tail(1)  # the second branch of the tree, behind all of the first
+    assert np.abs(rows["p_first"].tail(1).to_numpy() - alone(tiny(architecture), last)).max() < 1e-4
