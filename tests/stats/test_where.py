@@ -51,7 +51,7 @@ def test_gold_and_reviews() -> None:
         ("outcome['j0', 'beauty'] == 'wrong'", "dimension 'beauty' is unknown"),
         ("organ == 'heart'", "leaves none of 48 cases"),
         ("outcome == 'wrong'", "'outcome' is unknown"),
-        ("tag == 'artefact'", "asks for tags"),
+        ("tag == 'artefact'", r"'tag' is unknown.*tagged\['a tag'\]"),
     ],
 )
 def test_what_there_is_not_is_named(where: str, message: str) -> None:

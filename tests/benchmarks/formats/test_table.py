@@ -228,7 +228,7 @@ def test_an_image_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_options_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="key kind: 'medical' is unknown"):
+    with pytest.raises(InputError, match="key kind: 'medical' must be 'clinical'"):
         imported(tmp_path, {"cases.csv": CASES}, kind="medical")
     with pytest.raises(InputError, match="file format 'xlsx': is unknown"):
         write(read(tmp_path).benchmark, NO_VERDICTS, tmp_path / "out", file_format="xlsx")
