@@ -38,6 +38,8 @@ _COHEN, _WEIGHTED = "Cohen 1960, doi:10.1177/001316446002000104", "Cohen 1968, d
 _GWET, _ICC = "Gwet 2008, doi:10.1348/000711006X126600", "Shrout & Fleiss 1979, doi:10.1037/0033-2909.86.2.420"
 _FLEISS, _ALPHA = "Fleiss 1971; Gwet 2014", "Krippendorff 2011"
 _BYRT: Final = "Byrt et al. 1993, doi:10.1016/0895-4356(93)90018-V"
+# Of 1,600 simulated benchmarks of 100 cases: tests/simulation/test_agreement.py.
+_COVERS: Final = "its interval covers 92% where two nearly always agree"
 _coefficient = partial(estimated, unit="coefficient")
 COEFFICIENTS = (
     estimated("percent_agreement", "share of pairs of labels of a case that are equal"),
@@ -46,7 +48,7 @@ COEFFICIENTS = (
     _coefficient("krippendorff_alpha", "agreement beyond chance, any level", source=_ALPHA, null=ONE_CATEGORY),
     _coefficient("gwet_ac1", "agreement beyond chance, stable where one label dominates", source=_GWET),
     _coefficient("linear_kappa", "kappa in which near labels agree in part", source=_WEIGHTED),
-    _coefficient("quadratic_kappa", "kappa in which disagreement counts by its square", source=_WEIGHTED),
+    _coefficient("quadratic_kappa", f"kappa in which disagreement counts by its square; {_COVERS}", source=_WEIGHTED),
     _coefficient("gwet_ac2", "AC1 in which near labels agree in part, quadratic weights", source=_GWET),
     _coefficient("icc_2_1", "intraclass correlation of single scores", source=_ICC, null=NO_ICC),
     _coefficient("icc_2_k", "intraclass correlation of mean scores", source=_ICC, null=NO_ICC),
