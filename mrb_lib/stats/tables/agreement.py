@@ -48,7 +48,7 @@ COEFFICIENTS = (
     _coefficient("krippendorff_alpha", "agreement beyond chance, any level", source=_ALPHA, null=ONE_CATEGORY),
     _coefficient("gwet_ac1", "agreement beyond chance, stable where one label dominates", source=_GWET),
     _coefficient("linear_kappa", "kappa in which near labels agree in part", source=_WEIGHTED),
-    _coefficient("quadratic_kappa", f"kappa in which disagreement counts by its square; {_COVERS}", source=_WEIGHTED),
+    _coefficient("quadratic_kappa", f"kappa of squared disagreement; {_COVERS}", source=_WEIGHTED),
     _coefficient("gwet_ac2", "AC1 in which near labels agree in part, quadratic weights", source=_GWET),
     _coefficient("icc_2_1", "intraclass correlation of single scores", source=_ICC, null=NO_ICC),
     _coefficient("icc_2_k", "intraclass correlation of mean scores", source=_ICC, null=NO_ICC),
