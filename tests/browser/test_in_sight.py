@@ -53,10 +53,10 @@ NewPage = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    """So many cases that most are seen once, a tenth with an image; everybody has all, in an order of their own."""
+    """So many cases that most are seen once, a third with an image; everybody has all, in an order of their own."""
 
     def images(cases: pd.DataFrame) -> list[Any]:
-        return [[] if place % 10 else names for place, names in enumerate(cases["images"])]
+        return [[] if place % 3 else names for place, names in enumerate(cases["images"])]
 
     def question(cases: pd.DataFrame) -> list[Any]:
         return [f"Question {place}: {text}" for place, text in enumerate(cases["question"])]
