@@ -436,3 +436,11 @@ def test_another_copy_of_the_weights_is_refused(
     error = str(worker_of(job).answer(0).error)
     assert "is not the same there" in error
     assert "(revision sha256:" in error
+
+
+def test_what_workers_count_is_added_up_and_the_rest_is_said_once() -> None:
+    said = {"a 1": ["reads text only", "2 of 12 verdicts rest"], "b 1": ["3 of 24 verdicts rest", "reads text only"]}
+    assert scaleout.added_up(text for texts in said.values() for text in texts) == [
+        "reads text only",
+        "5 of 36 verdicts rest",
+    ]
