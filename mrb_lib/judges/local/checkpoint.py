@@ -4,6 +4,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -100,9 +101,7 @@ def load_checkpoint(
         _check_found(folder, model, loading_info["missing_keys"], speaks)
         placed = set(map(str, (getattr(model, "hf_device_map", None) or {}).values()))
         if len(used) > 1 and placed & {"cpu", "disk"}:  # the GPUs do not hold all layers
-            raise RunError(
-                f"{folder.name}: does not fit into the memory of {len(used)} GPUs; `mrb doctor` shows what does."
-            )
+            raise _too_large(folder, f"{len(used)} GPUs")
         model = _merged(model, adapter) if adapter != folder else model.eval()
         use_own_attention(model)
         # What a publisher set for chatting (temperature, penalties) must not shape a verdict unnoticed.
@@ -110,17 +109,17 @@ def load_checkpoint(
         ends = own.eos_token_id if own is not None else None
         model.generation_config = transformers.GenerationConfig(eos_token_id=ends, pad_token_id=tokenizer.pad_token_id)
     except torch.OutOfMemoryError as error:
-        raise RunError(
-            f"{folder.name}: does not fit into the memory of {used[0]}; `mrb doctor` shows what does."
-        ) from (error)
+        raise _too_large(folder, str(used[0])) from error
     except _UNREADABLE as error:
         reason = " ".join(str(error).split())
+        said = f"{adapter}: cannot be loaded as a judge ({reason[:300]})."
         if "torchvision" in reason.casefold():  # as the processors of Pixtral, Mistral 3 and Llama 4 do
-            raise InputError(
-                f"{folder}: its images are read by torchvision, which is not installed; run `pip install torchvision` "
-                "(the version that goes with your torch)."
-            ) from error
-        raise InputError(f"{adapter}: cannot be loaded as a judge ({reason[:300]}).") from error
+            said = f"{folder}: its images need torchvision; run `pip install torchvision`, of your torch's version."
+        elif "bitsandbytes" in reason and find_spec("bitsandbytes") is None:
+            said = (
+                f"{folder}: rounded weights need bitsandbytes; install it with pip install 'mrb-workbench[quantized]'."
+            )
+        raise InputError(said) from error
     return Weights(model, tokenizer, processor, used, marks_pattern(special_tokens(tokenizer)))
 
 
@@ -136,6 +135,10 @@ def devices_needed(
     while len(used) < len(devices) and sum(torch.cuda.mem_get_info(device)[1] for device in used) < needed:
         used.append(devices[len(used)])
     return tuple(used)
+
+
+def _too_large(folder: Path, memory: str) -> RunError:
+    return RunError(f"{folder.name}: does not fit into the memory of {memory}; `mrb doctor` shows what does.")
 
 
 def _rounding(

@@ -192,7 +192,7 @@ def test_the_need_of_torchvision_is_named(copy: Callable[[str], Path], monkeypat
         raise ImportError("\nPixtralProcessor requires the Torchvision library but it was not found")
 
     monkeypatch.setattr(checkpoint, "_processor", absent)
-    with pytest.raises(InputError, match=r"images are read by torchvision, .* run `pip install torchvision`"):
+    with pytest.raises(InputError, match=r"its images need torchvision; run `pip install torchvision`"):
         _load(copy("llava"))
 
 
@@ -310,6 +310,17 @@ class TestWhereWeightsGo:
 
 
 class TestQuantisedWeights:
+    def test_rounding_names_the_extra_that_brings_its_package(
+        self, copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object, **__: object) -> None:
+            raise ImportError("Using `bitsandbytes` 8-bit quantization requires bitsandbytes")
+
+        monkeypatch.setattr(checkpoint, "find_spec", lambda _: None)
+        monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", refuse)
+        with pytest.raises(InputError, match=r"pip install 'mrb-workbench\[quantized\]'"):
+            load_checkpoint(copy("llama"), devices=[CPU], dtype=torch.bfloat16, quantize="8bit")
+
     @pytest.mark.parametrize(
         ("published", "asked", "message"),
         [
