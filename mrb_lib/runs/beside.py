@@ -51,7 +51,7 @@ def beside_of(benchmark: Benchmark, settings: Settings) -> Beside:
     if not settings.shows:
         return Beside()
     if benchmark.meta.dimensions == (ANSWER,):
-        raise InputError("reference and examples: are shown to judges, and answers are wanted; leave them out.")
+        raise InputError("--reference and --examples are for judges, but this prompt asks for answers; leave them out.")
     cases, words = benchmark.cases, wording_digest()
     shown: dict[str, object] = {}
     if settings.reference == "strong":

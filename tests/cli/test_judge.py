@@ -221,7 +221,10 @@ def _finishing(done: RunSummary) -> Callable[..., list[RunSummary]]:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[PlannedJudge], Sequence[Path]]]:
     """The judges that are asked for, with their rosters; none is run."""
     calls: list[tuple[list[PlannedJudge], Sequence[Path]]] = []
-    note = lambda _, __, judges, extra, **___: calls.append((judges, extra))  # noqa: E731
+
+    def note(_bench: object, _runs: object, judges: list[PlannedJudge], extra: Sequence[Path], **_: object) -> None:
+        calls.append((judges, extra))
+
     monkeypatch.setattr("mrb_lib.cli.judge.judge_plan", note)
     return calls
 

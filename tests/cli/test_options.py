@@ -72,7 +72,7 @@ def test_it_sets_options_that_the_commands_have(name: str) -> None:
     for command in get_args(Command):
         assert set(own[command]) <= {option.name for option in _options(command)}
     assert own["report"]["policy"] in POLICIES
-    assert {path.stem for path in own_notebooks().glob("*.ipynb")} >= set(own["report"]["only"])  # type: ignore[call-overload]
+    assert {path.stem for path in own_notebooks().glob("*.ipynb")} >= set(own["report"]["only"])
     assert own["judge"]["prompt"] in builtin_ids()
 
 
@@ -117,5 +117,5 @@ def test_judging_takes_its_prompt_and_temperature(mrb: Mrb, handed: dict[str, ob
     assert mrb("demo", tmp_path / "b", "--cases", 2).code == 0
     mrb("judge", tmp_path / "b", tmp_path / "r", "--judge", "longer", "--preset", "paper", "--temperature", 0.5)
     one = handed["one"]
-    assert (one.settings.prompt, one.settings.temperature) == ("official-form", 0.5)  # type: ignore[attr-defined]
-    assert one.orders == ("AB",)  # type: ignore[attr-defined]
+    assert (one.settings.prompt, one.settings.temperature) == ("official-form", 0.5)
+    assert one.orders == ("AB",)

@@ -75,7 +75,7 @@ class TreeLayout:
         return self._segments[device]
 
     def masks(self, window: int | None, device: torch.device) -> list[torch.Tensor]:
-        """What may attend to what in each tree, bool of shape (queries, keys); kept as well."""
+        """What may attend to what in each tree, bool of shape (queries, keys); made once for each device."""
         key = window, device
         if key not in self._masks:
             pairs = zip(self.cases, self.paths, strict=True)

@@ -75,7 +75,10 @@ def read_changed(tree: Tree, change: Change) -> Imported:
     return read(tree.root if tree.pairs_path().exists() else tree.write())
 
 
-EYE: Change = lambda tree: tree.organ("eye", [2, 3])  # noqa: E731
+def eye(tree: Tree) -> None:
+    tree.organ("eye", [2, 3])
+
+
 REFUSED: list[tuple[Change, str]] = [
     (lambda tree: tree.truths.update(brain=[truth("001"), truth("002")]),  # ids written in two ways
      r"brain\.parquet, column question_id: no id occurs in brain\.jsonl"),
@@ -83,7 +86,7 @@ REFUSED: list[tuple[Change, str]] = [
      r"brain\.jsonl, line 3, column question_id: '1' occurs again \(first in line 1\)"),
     (lambda tree: tree.pairs["brain"].append(pair(2, "brain")),
      r"brain\.parquet, row 3, column question_id: case_id 2 occurs again \(first in row 2\)"),
-    (both(EYE, result((2, all_of("A")), group="all")), "column modality_type: question 2 occurs in brain, eye"),
+    (both(eye, result((2, all_of("A")), group="all")), "column modality_type: question 2 occurs in brain, eye"),
     (result(("x1", all_of("A")), normalized=True), "no verdict of judge J is about a case"),
     (lambda tree: tree.results("J", [*answers((1, "{}")), {"question_id": 2}]),  # KeyError in the published script
      r"pair_J\.jsonl, line 2, column chosen_answer: the field is missing"),
@@ -103,7 +106,7 @@ REFUSED: list[tuple[Change, str]] = [
     (damage(Tree.pairs_path, lambda content: b""), r"brain\.parquet: is empty"),
     (damage(Tree.pairs_path, lambda content: content[:-50]), r"brain\.parquet: is damaged"),
     (damage(Tree.pairs_path, lambda content: content[:4] + bytes(36) + content[40:]), r"brain\.parquet"),
-    (both(EYE, damage(lambda tree: tree.pairs_path("eye"), lambda content: None)), r"eye\.parquet: the file is"),
+    (both(eye, damage(lambda tree: tree.pairs_path("eye"), lambda content: None)), r"eye\.parquet: the file is"),
     (rewrite_pairs(lambda table: table.slice(0, 0)), "has no rows"),
     *((rewrite_pairs(lambda table, name=name: table.append_column(name, table[name])), f"column {name}: .*occurs twice")
       for name in ("question", "image")),
@@ -134,7 +137,7 @@ COUNTED: list[tuple[Change, str, int, int, int]] = [
     (lambda tree: tree.truths["brain"].pop(), "column question_id: 1 pairs have no ground truth", 2, 6, 0),
     (lambda tree: tree.truths["brain"].append(truth(9)),
      "brain.jsonl, column question_id: 1 labelled questions have no pair; they are left out", 2, 12, 0),
-    (both(EYE, damage(lambda tree: tree.labels_path("eye"), lambda content: None)),
+    (both(eye, damage(lambda tree: tree.labels_path("eye"), lambda content: None)),
      "eye.jsonl: there is no ground truth", 4, 12, 0),
     (lambda tree: tree.pairs["brain"][0].update(image=None), "column image: 1 images are null", 1, 12, 0),
     (lambda tree: tree.pairs["brain"][0].update(image={"bytes": None, "path": "x.png"}),
@@ -164,7 +167,7 @@ def test_ids_join_whatever_their_type(tree, pairs: list[object], labels: list[ob
 
 
 def test_a_question_id_in_two_organs_prefixes_every_case(tree) -> None:
-    EYE(tree)
+    eye(tree)
     rows = [
         {"question_id": i, "chosen_answer": all_of(choice), "modality_type": organ}
         for organ, i, choice in (("brain", 1, "A"), ("brain", 2, "A"), ("eye", 2, "B"), ("eye", 3, "B"))
