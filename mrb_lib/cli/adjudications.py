@@ -25,7 +25,7 @@ def export(
     bench: Bench,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file: .csv or .parquet.")],
     store: Store = None,
-    current: Annotated[bool, typer.Option("--current", help="Only those that count now, without history.")] = False,
+    current: Annotated[bool, typer.Option("--current", help="Leave out withdrawn and corrected reviews.")] = False,
 ) -> None:
     """Write the adjudications and the tags of a benchmark, with their history, to a file; a tag is a row of its own."""
     benchmark = _load(bench)

@@ -38,9 +38,9 @@ def judges(
     access: Annotated[str | None, typer.Option(help='Only these: open, proprietary or "built in".')] = None,
     domain: Annotated[str | None, typer.Option(help="Only these: general, medical, critic or reward.")] = None,
     family: Annotated[str | None, typer.Option(help="List one family, such as Qwen3-VL.")] = None,
-    engine: Annotated[str | None, typer.Option(help="Only those with one of the engines below.")] = None,
+    engine: Annotated[str | None, typer.Option(help="List those with one of the engines below.")] = None,
     fits: Annotated[
-        bool, typer.Option("--fits", help="Only those whose weights fit this machine; see `mrb doctor`.")
+        bool, typer.Option("--fits", help="List those whose weights fit this machine; see `mrb doctor`.")
     ] = False,
     rosters: Rosters = None,
     as_json: AsJson = False,

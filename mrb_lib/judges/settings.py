@@ -109,7 +109,7 @@ class Settings:
     max_wait_s: Annotated[
         float,
         Field(gt=0),
-        Option("Wait at most so long if a server asks; more stops the judge.", "SECONDS", "max-wait"),
+        Option("Stop the judge if a server asks to wait longer.", "SECONDS", "max-wait"),
     ] = 300.0
     proxy: Annotated[
         str | None, Option("Reach servers that are not this machine through an HTTP proxy.", "URL", is_rare=True)
@@ -128,7 +128,7 @@ class Settings:
         Option("Count this price per million reply tokens.", "USD", is_rare=True),
     ] = None
     budget: Annotated[
-        float | None, Field(gt=0), Option("Stop before this call spends more on servers; needs the prices.", "USD")
+        float | None, Field(gt=0), Option("Stop before this call costs more; needs the prices.", "USD")
     ] = None
     trained_on: Annotated[
         str | None,

@@ -53,7 +53,7 @@ class PlannedModel:
         if self.gpus_per_worker is not None and self.gpus_per_worker > 1 and self.gpus_per_worker % 1:
             raise InputError(f"gpus_per_worker {self.gpus_per_worker:g}: must be a share of one, or a whole number.")
         if self.engine == "ray" and self.settings.budget is not None:
-            raise InputError("a budget: servers are asked by engine local; leave one of the two out.")
+            raise InputError("a budget: needs engine local, which alone asks servers; leave one out.")
 
 
 @checked_dataclass

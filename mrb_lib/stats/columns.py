@@ -110,7 +110,7 @@ SHARED: Final = {
         Column("judge_2", "name of the other", "text"),
         Column("dimension", "what was judged, such as accuracy, relevance or overall", "text"),
         Column("subfield", "group of cases, such as an organ; null: all cases", "text"),
-        Column("by", "column of the cases that makes the subfields", "text"),
+        Column("by", "column of the cases that defines the subfields", "text"),
         Column("n_unassigned", "cases in no subfield", "cases"),
         Column("policy", "scoring policy: how the verdicts on a case become its score", "text"),
         Column("n", "cases that the row rests on", "cases"),

@@ -59,7 +59,7 @@ REFUSED = {
     f"{FIRST} --engine ray --workers 0": "--workers 0: must be at least 1",
     f"{FIRST} --dtype float8": "--dtype 'float8': must be 'auto'",
     f"{FIRST} --temperature -1": "--temperature -1.0: must be at least 0.",
-    f"{FIRST} --budget 1 --price-prompt 1 --price-completion 1 --engine ray": "servers are asked by engine local",
+    f"{FIRST} --budget 1 --price-prompt 1 --price-completion 1 --engine ray": "a budget: needs engine local",
     f"{FIRST} --budget 1 --judge endpoint:m --price-prompt 1": "pass --price-prompt and --price-completion",
     f"{FIRST} --orders AC": "orders 'AC': use AB, BA or both, each once.",
     f"{FIRST} --repeats 0": "--repeats 0: must be at least 1.",

@@ -22,7 +22,7 @@ PoolFile = Annotated[
     ),
 ]
 Samples = Annotated[int, typer.Option(help="Answers of each model to each item.")]
-Retry = Annotated[str, typer.Option(metavar="STATUSES", help="Make answers of these again: unparsed,refused,error.")]
+Retry = Annotated[str, typer.Option(metavar="STATUSES", help="Ask again for answers that are unparsed,refused,error.")]
 Again = Annotated[bool, typer.Option("--again", help="Replace the result of other choices; answers are kept.")]
 
 

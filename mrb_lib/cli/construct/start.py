@@ -31,8 +31,8 @@ class SourceOptions:
         str | None, Option("Read SRC as table, huggingface, vqa_rad, slake, pmc_vqa or omnimedvqa.", "NAME")
     ] = None
     map: Annotated[Texts, Option("Read their column as ours; repeatable.", "THEIRS=OURS")] = ()
-    name: Annotated[str | None, Option("Call the benchmark so; default: WORK's name.", "NAME")] = None
-    kind: Annotated[Literal["clinical", "general", "simulated"], Option("Call the items so.")] = "clinical"
+    name: Annotated[str | None, Option("Name the benchmark; default: WORK's name.", "NAME")] = None
+    kind: Annotated[Literal["clinical", "general", "simulated"], Option("Say what the items are.")] = "clinical"
     preset: Annotated[
         str | None,
         Option("Write a plan into construction.toml, whose options `mrb construct status` prints; see paper.", "NAME"),

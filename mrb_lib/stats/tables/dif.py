@@ -52,7 +52,11 @@ def weakest(rows: pd.DataFrame) -> str:
         Column("accuracy_outside", "mean score outside", "share 0-1"),
         Column("excess", "accuracy inside less that of equally hard cases", "difference", "Dorans & Kulick 1986"),
         Column(
-            "mh_odds_ratio", "odds inside over odds outside", "odds ratio", "Mantel & Haenszel 1959", ("low", "high")
+            "mh_odds_ratio",
+            "odds of being right, inside over outside",
+            "odds ratio",
+            "Mantel & Haenszel 1959",
+            ("low", "high"),
         ),
         shared("p_value", "p_adjusted", "correction", "family"),
         Column("ets_delta", "2.35 times the log odds ratio; negative: weaker inside", source="Holland & Thayer 1988"),

@@ -84,7 +84,7 @@ def _of_knowledge(rows: pd.DataFrame) -> str:
         Column("answered_by", "the model behind the judge, among those that answered the items", "text"),
         Column("term", "what correctness may depend on", "text"),
         Column("level", "value of the term, against the mean value or the other value", "text"),
-        Column("by", "column of the cases that makes the term subfield", "text"),
+        Column("by", "column of the cases that defines the term subfield", "text"),
         Column("policy", "of knowledge: how verdicts become scores", "text"),
         Column("n", "verdicts that the row rests on; of knowledge, cases", "count"),
         shared("clusters"),

@@ -131,13 +131,13 @@ def _tests_of(name: str, meaning: str) -> tuple[Column, Column]:
         estimated("accuracy_change", "accuracy_probed minus accuracy", "difference"),
         shared("tests"),
         estimated("target_shift", "share choosing the response changed, minus that without the change", "difference"),
-        _tests_of("target_shift", "probability of as large a shift, if there is none"),
+        _tests_of("target_shift", "probability of as large a shift if there is none"),
         Column("order_flips", "share of verdicts that differ between the orders of one prompt", "share 0-1"),
         estimated(
             "shared_flips", "what a prompt changes alike in both orders", "difference", "", NO_ORDERS, (TEMPLATE,)
         ),
-        _tests_of("shared", "probability of as many shared_flips, if there are none"),
-        _tests_of("unmoved", "p of losing the margin or more; small: what should be lost is not"),
+        _tests_of("shared", "probability of as many shared_flips if the prompt had no effect of its own"),
+        _tests_of("unmoved", "p of losing the margin or more; small: the judge does not lose what it should"),
         _tests_of("equivalence", "p of accuracy changing by more than the margin (Schuirmann 1987)"),
         Column("equivalent", "whether accuracy changes by less than the margin (adjusted, at .05)", "yes/no"),
     ],
