@@ -1,4 +1,4 @@
-"""Small SIMULATED benchmarks of ratings, steps and rankings, made of the embedded benchmark's images."""
+"""Small SIMULATED benchmarks of ratings and rankings, made of the embedded benchmark's images."""
 
 import json
 from collections.abc import Mapping
@@ -121,26 +121,6 @@ def write_labels(folder: Path, *, n: int = 6, labels: tuple[str, ...] = ERRORS, 
 def _annotated_by_three(labels: Mapping[str, str]) -> pd.DataFrame:
     rows = [(case, who, "overall", choice) for case, choice in labels.items() for who in ("Dr A", "Dr B", "Dr C")]
     return pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
-
-
-def write_steps(folder: Path, *, before: str = "", labels: Mapping[str, str] | None = None) -> Path:
-    """Two responses of three and two steps, whose cases stand between each other; labels are those of three people."""
-    demo = _demo(5)
-    steps = pd.DataFrame(
-        [("one", 1), ("two", 1), ("one", 2), ("two", 2), ("one", 3)], columns=["item", "step"], index=demo.cases.index
-    ).astype({"step": "Int64"})
-    cases = demo.cases.drop(columns=["model_b"]).assign(
-        case_id=[f"{item}-{step}" for item, step in zip(steps["item"], steps["step"], strict=True)], **steps,
-        response_b="",
-        response_a=[f"Step {n} of response {i}." for i, n in zip(steps["item"], steps["step"], strict=True)],
-        before=[before + "".join(f"Step {k} of response {i}.\n" for k in range(1, n)) if n > 1 else None
-                for i, n in zip(steps["item"], steps["step"], strict=True)],
-    )  # fmt: skip
-    meta = BenchmarkMeta(
-        "steps", "simulated", ("overall",), ("wrong", "neutral", "right"), "ordinal", "rating", ("neutral", "right")
-    )
-    save(Benchmark(meta, cases, _annotated_by_three(labels or {}), demo.images), folder / "bench")
-    return folder / "bench"
 
 
 def write_ranking(folder: Path, *, ties: bool = False, k: int = 4, labels: Mapping[str, str] | None = None) -> Path:

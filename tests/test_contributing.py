@@ -17,7 +17,7 @@ from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.probes import target
-from mrb_lib.tables.questions import QUESTIONS, Question
+from mrb_lib.review.records.questions import QUESTIONS, Question
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

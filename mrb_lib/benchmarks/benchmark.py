@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import Final
 
 import pandas as pd
 import pyarrow as pa
@@ -22,11 +23,12 @@ import pyarrow.parquet as pq
 
 from mrb_lib.benchmarks.images.metadata import without_texts
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta, write_meta
-from mrb_lib.benchmarks.table_digests import MARK, TABLES, check_digests, record_digests
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside
 from mrb_lib.tables.schema import SEEN_BY_JUDGES
-from mrb_lib.tables.validation import Finding, check_references, counted
+from mrb_lib.tables.validation import ANNOTATIONS_FILE, CASES_FILE, Finding, check_references, counted
+
+TABLES: Final = (CASES_FILE, ANNOTATIONS_FILE)
 
 
 class LazyImages(Mapping[str, bytes]):
@@ -199,7 +201,7 @@ def empty_annotations() -> pd.DataFrame:
 def open_parquet(path: Path) -> pq.ParquetFile:
     """Open a parquet file; raises `InputError` where it is missing, empty, damaged, or has two columns of one name."""
     try:
-        file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
+        file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True)
         names = file.schema_arrow.names
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from error
@@ -244,7 +246,6 @@ def load(path: str | Path) -> Benchmark:
     meta = read_meta(folder / "benchmark.toml")
     paths = [folder / name for name in TABLES]
     frames = [read_table(path) for path in paths]
-    check_digests(folder)
     cases = meta.conform(frames[0], "cases", str(paths[0]))
     annotations = meta.conform(frames[1], "annotations", str(paths[1]))
     check_references(annotations, cases, str(paths[1]))
@@ -252,28 +253,17 @@ def load(path: str | Path) -> Benchmark:
 
 
 def _as_parquet(table: str, frame: pd.DataFrame) -> bytes:
-    """Return a table as a parquet file; `InputError` names the column that it cannot store."""
+    """Return a table as a parquet file; `InputError` quotes why a column cannot be stored."""
     stream = io.BytesIO()
     try:
         arrow = pa.Table.from_pandas(frame, preserve_index=False)
         # A column, or lists, without any value have a type all the same.
         concrete = {pa.null(): pa.large_string(), pa.list_(pa.null()): pa.list_(pa.string())}
-        schema = pa.schema([one.with_type(concrete.get(one.type, one.type)) for one in arrow.schema], MARK)
-        pq.write_table(arrow.cast(schema), stream, compression="zstd")
+        schema = pa.schema([one.with_type(concrete.get(one.type, one.type)) for one in arrow.schema])
+        pq.write_table(arrow.cast(schema), stream, compression="zstd", write_page_checksum=True)
     except (pa.ArrowException, OverflowError) as error:
-        column = next((f", column {name}" for name in frame if not _is_storable(frame[name])), "")
-        raise InputError(
-            f"{table}{column}: cannot be stored ({error}); make its values plain and alike, or leave it out."
-        ) from error
+        raise InputError(f"{table}: cannot be stored ({error}); make its values plain and alike.") from error
     return stream.getvalue()
-
-
-def _is_storable(values: pd.Series) -> bool:
-    try:
-        pa.array(values, from_pandas=True)
-    except (pa.ArrowException, OverflowError):
-        return False
-    return True
 
 
 def write_images(cases: pd.DataFrame, images: Mapping[str, bytes], folder: Path) -> int:
@@ -304,5 +294,4 @@ def save(benchmark: Benchmark, folder: Path) -> list[Finding]:
     for name, table in zip(TABLES, tables, strict=True):
         (folder / name).write_bytes(table)
     write_meta(meta, folder / "benchmark.toml")
-    record_digests(folder)
     return images.findings()

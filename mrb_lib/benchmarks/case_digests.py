@@ -1,12 +1,17 @@
-"""By what a case is known again, whatever it is called: a digest of its question, its responses and its images."""
+"""By what a case is known again, whatever it is called: a digest of its question, its responses and its images.
+
+Cases about one item, an image with its question to which several responses were compared in pairs, share a key.
+"""
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 
+ITEM: Final = "item"
 _SIZE = 16  # bytes: no two of 2^40 cases collide but with a chance of 2^-49
 
 
@@ -52,3 +57,12 @@ def _digest(parts: Iterable[str]) -> str:
         content = part.encode("utf-8", "surrogatepass")
         digest.update(len(content).to_bytes(8, "big") + content)
     return digest.hexdigest()
+
+
+def item_keys(cases: pd.DataFrame) -> pd.Series:
+    """A text for each case that the cases of one item share: `item`, or, where that is empty or absent, the question
+    with the names of its images, so that copies of an image must have one name to count as one.
+    """
+    images = cases["images"].map("\n".join, na_action="ignore") if "images" in cases else ""
+    shown = "\n" + (cases["question"].str.strip() + "\n" + images).astype("str")
+    return cases[ITEM].fillna(shown).astype("str") if ITEM in cases else shown

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import tomli_w
 
+from mrb_lib.benchmarks.encodings import read_text
 from mrb_lib.tables.errors import InputError, shortened
-from mrb_lib.tables.files import read_text, write_atomic
+from mrb_lib.tables.files import write_atomic
 from mrb_lib.tables.options import in_plain_words
 from mrb_lib.tables.schema import (
     CHOICES,

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.case_digests import ITEM as ITEM
+from mrb_lib.benchmarks.case_digests import item_keys
 from mrb_lib.benchmarks.images.pictures import Progress
-from mrb_lib.benchmarks.items import ITEM as ITEM
-from mrb_lib.benchmarks.items import item_keys
 from mrb_lib.benchmarks.meta import write_meta
 from mrb_lib.benchmarks.near_duplicates import (
     SIMILAR_TEXT,
@@ -28,7 +28,6 @@ from mrb_lib.benchmarks.near_duplicates import (
     near_duplicates,
     with_first,
 )
-from mrb_lib.benchmarks.table_digests import MARK, record_digests
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
@@ -108,13 +107,12 @@ def split_units(
     one, other = (np.concatenate(rows) for rows in zip(*pairs, strict=True))
     codes = components(len(cases), one, other)
     units = SplitUnits(chosen, codes, near, alike, "")
-    neglected = "" if patient in (None, chosen) else _neglect(str(patient), cases[patient], codes)
-    return replace(units, statement=_statement(units, values) + neglected)
-
-
-def _neglect(name: str, patients: pd.Series, codes: NDArray[np.int64]) -> str:
-    n = int((pd.Series(codes).groupby(patients.to_numpy()).nunique() > 1).sum())
-    return f"; {n:,} values of {name} are in several units, which may stand on two sides (--by {name})" if n else ""
+    statement = _statement(units, values)
+    if patient not in (None, chosen):
+        n = int((pd.Series(codes).groupby(cases[patient].to_numpy()).nunique() > 1).sum())
+        cut = f"; {n:,} values of {patient} are in several units, which may stand on two sides (--by {patient})"
+        statement += cut if n else ""
+    return replace(units, statement=statement)
 
 
 def _statement(units: SplitUnits, values: pd.Series) -> str:
@@ -368,20 +366,6 @@ def is_split(benchmark: Benchmark) -> bool:
     return _has_values(benchmark.cases, SPLIT)
 
 
-def check_replaceable(benchmark: Benchmark) -> None:
-    """Refuse to replace a split that the cases have.
-
-    Raises
-    ------
-    InputError
-        They have one.
-    """
-    if is_split(benchmark) or FOLD in benchmark.cases:
-        counts = benchmark.cases[SPLIT].value_counts().items() if SPLIT in benchmark.cases else ()
-        there = ", ".join(f"{n:,} {name}" for name, n in counts) or "folds only"
-        raise InputError(f"{benchmark.path}: the cases are split already ({there}); pass --overwrite to replace that.")
-
-
 def write_split(benchmark: Benchmark) -> None:
     """Write the split of a benchmark into its folder: `benchmark.toml`, then `cases.parquet`.
 
@@ -399,9 +383,7 @@ def write_split(benchmark: Benchmark) -> None:
         if name in cases:
             stored = stored.append_column(name, pa.array(cases[name].astype("str"), pa.string(), from_pandas=True))
     buffer = io.BytesIO()
-    marked = stored.replace_schema_metadata({**(stored.schema.metadata or {}), **MARK})
-    pq.write_table(marked, buffer, compression="zstd")
+    pq.write_table(stored, buffer, compression="zstd", write_page_checksum=True)
     # A rule without its split is no harm: its digest is not that of the cases.
     write_meta(benchmark.meta, folder / "benchmark.toml")
     write_atomic(folder / "cases.parquet", buffer.getvalue())
-    record_digests(folder)

@@ -73,29 +73,3 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
     out = counts.index.to_frame(index=False).assign(choice=label.where(pd.Series(decided, dtype=bool))).astype("str")
     of_category = {name: n[:, i] for i, name in enumerate(vote_columns(meta.categories).values())}
     return out.assign(**of_category, n_annotators=total)
-
-
-def votes_behind(gold: pd.DataFrame) -> str:
-    """What the labels of a gold table are: "majority of 2 or 3 annotators' labels", or with pluralities among them.
-
-    Parameters
-    ----------
-    gold : with the votes columns of `gold`, and `n_annotators`
-
-    Returns
-    -------
-    str
-        A label is a plurality where it has the most votes, but not more than half of them; empty where there is none.
-    """
-    labelled = gold[gold["choice"].notna()]
-    if labelled.empty:
-        return ""
-    n, top = labelled["n_annotators"], labelled.filter(regex="^votes_").max(axis=1)
-    if n.max() == 1:
-        return "the only label of each case"
-    ends = dict.fromkeys([str(n.min()), str(n.max())])
-    people = f"{(' or ' if n.max() - n.min() == 1 else ' to ').join(ends)} annotators' labels"
-    pluralities = int((2 * top <= n).sum())
-    if not pluralities:
-        return f"majority of {people}"
-    return f"majority or plurality of {people} ({pluralities:,} of {len(labelled):,} pluralities)"

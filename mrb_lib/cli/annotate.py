@@ -20,7 +20,7 @@ from mrb_lib.review.annotate.answers import annotate as app_of
 from mrb_lib.review.annotate.answers import ranked_items
 from mrb_lib.review.annotate.coordination import agreement_so_far, coordinate
 from mrb_lib.review.annotate.forms import form_of
-from mrb_lib.review.records.assignment import assign, choose_cases, steps_in_order, whole_groups
+from mrb_lib.review.records.assignment import assign, choose_cases, whole_groups
 from mrb_lib.review.records.exchange import (
     CHOICE,
     COMMENT,
@@ -106,7 +106,7 @@ def annotate(context: typer.Context, bench: Bench, store: Store = None) -> None:
         address = app_address(bench, "coordinate" if options.coordinator else "annotate", server)
     benchmark = load(bench)
     form_of(benchmark.meta).check(benchmark.meta)
-    together = shown_together(benchmark, ranked=options.ranking)
+    together = {item.case_ids[0]: item.case_ids for item in ranked_items(benchmark)} if options.ranking else None
     if options.people is not None:
         typer.echo(f"{bench / PEOPLE}: {count(len(add_people(bench, options.people)), 'annotator')}", err=True)
     with open_store(used, create=names is not None) as opened:
@@ -179,7 +179,7 @@ def assign_cases(
     Parameters
     ----------
     blocks : see `mrb_lib.review.records.assignment.assign`
-    together : the cases that go to the same people in this sequence, by the first of them, see `shown_together`; all
+    together : the pairs of an item to rank, which go to the same people in this sequence, by the first of them; all
         numbers are then of these groups. None assigns each case by itself
     options : for names and numbers, in messages
     """
@@ -219,16 +219,6 @@ def assign_cases(
         typer.echo(f"{count(short, 'case')} {have} fewer than {wanted} annotators; name more of them.", err=True)
     if any(of.get(name, 0) == 0 for name in names):
         typer.echo(f"Every case has its {wanted} annotators already; raise --overlap or {options[1]}.", err=True)
-
-
-def shown_together(benchmark: Benchmark, *, ranked: bool) -> dict[str, tuple[str, ...]] | None:
-    """The cases that one person sees one after the other, by the first: pairs of an item to rank, steps of a response.
-
-    None where each case stands by itself.
-    """
-    if ranked:
-        return {item.case_ids[0]: item.case_ids for item in ranked_items(benchmark)}
-    return steps_in_order(benchmark.cases) if benchmark.meta.is_rating else None
 
 
 def _export(benchmark: Benchmark, store: ReviewStore, out: Path) -> None:

@@ -8,12 +8,10 @@ import typer
 
 from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.audit.labels import alike_names
-from mrb_lib.benchmarks.table_digests import TABLES, record_digests
 from mrb_lib.cli.findings import echo_findings
 from mrb_lib.cli.listing import count
 from mrb_lib.cli.options import AsJson, Bench
 from mrb_lib.cli.progress import bars
-from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.names import spellings
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import run_folders
@@ -24,22 +22,9 @@ _WORDS = {"error": "error", "warning": "warning", "info": "remark"}
 def check(
     bench: Bench,
     show_all: Annotated[bool, typer.Option("--all", help="Show all findings, not only the first of a kind.")] = False,
-    accept: Annotated[
-        bool,
-        typer.Option("--accept", help="Record the tables as they are, after you changed them."),
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Validate a benchmark; every finding names file, row, column and the cure. Exits with 2 on errors."""
-    if not bench.is_dir():
-        raise InputError(f"{bench}: there is no such folder; name a benchmark folder.")
-
-    if accept:
-        there = [name for name in TABLES if (bench / name).is_file()]
-        if not there:
-            raise InputError(f"{bench}: holds no {' or '.join(TABLES)}; name a benchmark folder.")
-        record_digests(bench)
-        typer.echo(f"{bench}: the digests of {' and '.join(there)} are recorded", err=True)
     with bars() as step:
         findings = audit(bench, progress=step)
     runs = bench / "runs"

@@ -1,7 +1,7 @@
 """`mrb demo`: write the embedded benchmark."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -14,7 +14,7 @@ from mrb_lib.demo.ratings import write_rating_demo
 from mrb_lib.demo.roster import ROSTER
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import staged_folder, write_atomic
-from mrb_lib.tables.schema import TASKS
+from mrb_lib.tables.schema import Task
 
 
 def demo(
@@ -39,8 +39,8 @@ def demo(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
 ) -> None:
     """Write the embedded benchmark: SIMULATED cases, images, answers and annotators."""
-    if task not in TASKS:
-        raise InputError(f"--task {task}: is unknown; use one of {', '.join(TASKS)}.")
+    if task not in get_args(Task):
+        raise InputError(f"--task {task}: is unknown; use one of {', '.join(get_args(Task))}.")
     if task == "rating" and (construct or roster or judges is not None):
         raise InputError(
             "--task rating: has judges of its own, see --verdicts; leave out --construct, --roster and --judges."

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from inspect import Parameter
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from mrb_lib.benchmarks.formats.base import READERS, WRITERS, Format, Read, Write, declared_options
+from mrb_lib.benchmarks.formats.base import READERS, WRITERS, Format, Read, Write
 from mrb_lib.cli.options import DeclaredCommand
 from mrb_lib.tables.errors import InputError
 
 if TYPE_CHECKING:
     from typer._click.core import Context  # the copy of click that Typer's classes use
     from typer._click.formatting import HelpFormatter
+
+
+def declared_options(function: Read | Write) -> dict[str, Parameter]:
+    """The options that a reader or writer declares: its keyword-only parameters, by name."""
+    parameters = signature(function, eval_str=True).parameters
+    return {name: one for name, one in parameters.items() if one.kind is Parameter.KEYWORD_ONLY}
 
 
 class _FormatCommand(DeclaredCommand, ABC):

@@ -7,11 +7,12 @@ import pandas as pd
 import typer
 
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.benchmarks.splits import check_replaceable, write_split
+from mrb_lib.benchmarks.splits import FOLD, SPLIT, is_split, write_split
 from mrb_lib.benchmarks.splits import split as draw
 from mrb_lib.cli.listing import aligned, line
 from mrb_lib.cli.options import Seed
 from mrb_lib.cli.progress import bars
+from mrb_lib.tables.errors import InputError
 
 
 def split(
@@ -31,8 +32,10 @@ def split(
 ) -> None:
     """Split the cases into train, validation and test: stratified, with units and near-duplicates on one side."""
     benchmark = load(bench)
-    if not overwrite:
-        check_replaceable(benchmark)
+    if not overwrite and (is_split(benchmark) or FOLD in benchmark.cases):
+        counts = benchmark.cases[SPLIT].value_counts().items() if SPLIT in benchmark.cases else ()
+        there = ", ".join(f"{n:,} {name}" for name, n in counts) or "folds only"
+        raise InputError(f"{bench}: the cases are split already ({there}); pass --overwrite to replace that.")
     with bars() as step:
         made = draw(
             benchmark,

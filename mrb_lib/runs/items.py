@@ -6,7 +6,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 import pandas as pd
 
-from mrb_lib.benchmarks.items import item_keys
+from mrb_lib.benchmarks.case_digests import item_keys
 from mrb_lib.runs.plan import Plan
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import ITEM_RESPONSES

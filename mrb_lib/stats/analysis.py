@@ -11,7 +11,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.benchmarks.votes import GOLD_RULES, GoldRule, votes_behind
+from mrb_lib.benchmarks.votes import GOLD_RULES, GoldRule
 from mrb_lib.benchmarks.votes import gold as gold_labels
 from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.stats.estimation import IntArray, Sampling
@@ -298,3 +298,29 @@ def rule_in_words(benchmark: Benchmark, rule: str, dimension: str | None = None)
         return names.get(rule, rule)
     gold = labels(benchmark)
     return votes_behind(gold if dimension is None else gold[gold["dimension"] == dimension]) or rule
+
+
+def votes_behind(gold: pd.DataFrame) -> str:
+    """What the labels of a gold table are: "majority of 2 or 3 annotators' labels", or with pluralities among them.
+
+    Parameters
+    ----------
+    gold : with the votes columns of `gold`, and `n_annotators`
+
+    Returns
+    -------
+    str
+        A label is a plurality where it has the most votes, but not more than half of them; empty where there is none.
+    """
+    labelled = gold[gold["choice"].notna()]
+    if labelled.empty:
+        return ""
+    n, top = labelled["n_annotators"], labelled.filter(regex="^votes_").max(axis=1)
+    if n.max() == 1:
+        return "the only label of each case"
+    ends = dict.fromkeys([str(n.min()), str(n.max())])
+    people = f"{(' or ' if n.max() - n.min() == 1 else ' to ').join(ends)} annotators' labels"
+    pluralities = int((2 * top <= n).sum())
+    if not pluralities:
+        return f"majority of {people}"
+    return f"majority or plurality of {people} ({pluralities:,} of {len(labelled):,} pluralities)"

@@ -23,7 +23,6 @@ from mrb_lib.stats.scoring import BOTH_ORDERS
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.where import restricted
 from mrb_lib.tables.errors import InputError, NotApplicable
-from mrb_lib.tables.questions import adjudication_columns
 from mrb_lib.tables.schema import KEYS, LEVELS, NO_PROBE, POLICIES, category_numbers
 from mrb_lib.verdicts.training import mark_seen
 
@@ -174,9 +173,7 @@ def analyze(
         )
     probes = _probes(benchmark, verdicts, table, probe, dimensions)
     probes = {name: panel.without_seen(training, benchmark.cases["case_id"]) for name, panel in probes.items()}
-    if adjudications is None:
-        adjudications = pd.DataFrame(columns=list(adjudication_columns()), dtype="str")
-    inputs = replace(inputs, benchmark=benchmark, probes=probes, adjudications=adjudications)
+    inputs = replace(inputs, benchmark=benchmark, probes=probes)
     with _libraries().limit(limits=1, user_api="blas"):  # small products wait for each other where cores are busy
         frame = spec.of(inputs, **own_options)
     if inputs.panel is not None:

@@ -13,8 +13,10 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.dawid_skene import FEW_ANNOTATORS, Fitted, fit_labels
 from mrb_lib.stats.estimation import divide
 from mrb_lib.stats.options import FloatArray, IntArray, code
-from mrb_lib.tables.schema import CONSENSUS, WITHDRAWN
+from mrb_lib.tables.schema import CONSENSUS
 
+ADJUDICATION_VERDICTS = ("gold_right", "gold_wrong", "ambiguous", "image_unusable", "withdrawn")
+WITHDRAWN = "withdrawn"
 NO_ANNOTATIONS = "there are no annotations"
 ONLY_CONSENSUS = "only consensus labels are published"
 SINGLE_VOTES = "cases with one annotator's label are left out: one vote is not unanimous"

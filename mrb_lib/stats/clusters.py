@@ -81,8 +81,7 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     uneven = {name: np.bincount(codes).max() / n for name, codes in repeated.items()}
     even = {name: codes for name, codes in repeated.items() if uneven[name] <= MOST_OF_ONE}
     enough = {name: codes for name, codes in even.items() if n_clusters(codes) >= FEWEST}
-    alone = "item" if "item" in repeated and "step" in cases.columns else CASE
-    chosen, *others = [*sorted(enough, key=lambda each: n_clusters(enough[each])), alone]
+    chosen, *others = [*sorted(enough, key=lambda each: n_clusters(enough[each])), CASE]
     unit = _unit(cases, chosen, shared.get(chosen))
     for name in others:
         if name in enough and _cross(unit.codes, enough[name]):

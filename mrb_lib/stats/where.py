@@ -1,23 +1,30 @@
-"""Filters of cases by more than their own columns: by gold labels, verdicts, reviewers and tags."""
+"""Filters of cases, in one small language: `organ == 'eye' and length > 700`.
 
+It is Python's grammar of comparisons, read by Python's own parser; nothing of it is ever evaluated. Beside the columns
+of the cases it asks for gold labels, verdicts, reviewers and tags.
+"""
+
+import ast
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.where import Mask, case_lookup, matching
 from mrb_lib.stats.analysis import GivenVerdicts, labels, read_panels
-from mrb_lib.stats.options import IntArray, check_choice
+from mrb_lib.stats.estimation import BoolArray, IntArray
+from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.panel import ABSENT, NULL, Panel, as_panel
 from mrb_lib.stats.scoring import score
 from mrb_lib.stats.verdicts import Verdicts, labels_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
+from mrb_lib.tables.validation import day_span
 
 OVERALL, TAG, MIXED = "overall", "tag", "mixed"
 OUTCOMES: Final = ("right", "half right", "wrong", "not scored", "no gold label", "not judged", "trained on")
@@ -35,6 +42,186 @@ _BESIDE = (
     "tagged['a tag']",
 )
 ByCase = Mapping[str, Sequence[str]]
+Lookup = Callable[[str, tuple[str, ...]], pd.Series]
+LENGTHS: Final = {"length_question": "question", "length_a": "response_a", "length_b": "response_b"}
+_LONGEST = 2000
+_COMPARED: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_MIRRORED: Final = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+_HOW = "; write like organ == 'eye' and length > 700."
+
+
+def matching(text: str, lookup: Lookup) -> BoolArray:
+    """Return which cases a filter leaves.
+
+    Parameters
+    ----------
+    text : comparisons (`==`, `!=`, `<`, `<=`, `>`, `>=`, `in`, `not in`, `is None`, `is not None`) of names with text,
+        numbers, True, False, or lists of them, joined by `and`, `or`, `not` and brackets. `'nodule' in question` looks
+        for words in a text, whatever their case. A comparison with a missing value does not hold, nor does `!=`
+    lookup : gives the values of a name, and of a name with keys such as `outcome['some judge']`; raises `InputError`
+        where there is no such name
+
+    Raises
+    ------
+    InputError
+        The text is not such a filter, or compares text with a number.
+
+    Notes
+    -----
+    Validated by tests/stats/test_filters.py.
+    """
+    return _Filter(lookup, text).holds(syntax_tree(text))
+
+
+def syntax_tree(text: str) -> ast.expr:
+    """Return a filter as Python's parser reads it, before there are cases to filter.
+
+    Raises
+    ------
+    InputError
+        The text is too long, or not an expression.
+    """
+    if len(text) > _LONGEST:
+        raise InputError(f"where: has {len(text):,} characters; use at most {_LONGEST:,}.")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"where {text!r}: cannot be read ({error}){_HOW}") from None
+
+
+def case_lookup(cases: pd.DataFrame, also: Sequence[str] = ()) -> Lookup:
+    """Return a lookup of the columns of the cases, of the lengths of their texts in characters, and of `n_images`.
+
+    `length` is that of the longer response. An unknown name is refused with the others, and with those of `also`.
+    """
+    measured = {name: cases[column].str.len() for name, column in LENGTHS.items() if column in cases}
+    if {"length_a", "length_b"} <= measured.keys():
+        measured["length"] = pd.concat([measured["length_a"], measured["length_b"]], axis=1).max(axis=1)
+    if "images" in cases:
+        measured["n_images"] = cases["images"].map(len)
+    known = cases.drop(columns="images", errors="ignore").assign(**measured).reset_index(drop=True)
+
+    def look(name: str, keys: tuple[str, ...]) -> pd.Series:
+        if keys:
+            raise InputError(f"where: {name}[...] is unknown; names of columns have no brackets.")
+        if name not in known:
+            raise InputError(f"where: {name!r} is unknown; use one of {', '.join([*sorted(map(str, known)), *also])}.")
+        return known[name]
+
+    return look
+
+
+@dataclass(frozen=True)
+class _Filter:
+    """A filter: what its names stand for, and its text to quote in messages."""
+
+    lookup: Lookup
+    text: str
+
+    def fault(self, problem: str) -> InputError:
+        return InputError(f"where {self.text!r}: {problem}")
+
+    def holds(self, node: ast.expr) -> BoolArray:
+        """Return where an expression holds, case by case."""
+        match node:
+            case ast.BoolOp(how, parts):
+                joined = np.logical_and if isinstance(how, ast.And) else np.logical_or
+                return np.asarray(joined.reduce([self.holds(part) for part in parts]))
+            case ast.UnaryOp(ast.Not(), part):
+                return ~self.holds(part)
+            case ast.Compare(left, signs, others):
+                pairs = zip([left, *others], signs, others, strict=False)
+                return np.asarray(np.all([self.compared(*pair) for pair in pairs], axis=0))
+            case ast.Name() | ast.Subscript():
+                values = self.values(node)
+                if pd.api.types.is_bool_dtype(values):
+                    return np.asarray(values, dtype=bool)
+                raise self.fault(f"{ast.unparse(node)} is not true or false; compare it with something.")
+        raise self.fault(f"{ast.unparse(node)} is not part of the language{_HOW}")
+
+    def compared(self, left: ast.expr, how: ast.cmpop, right: ast.expr) -> BoolArray:
+        """Return where a comparison holds; a missing value is equal to nothing, and unequal to nothing."""
+        if _is_name(right) and not _is_name(left) and not isinstance(how, ast.In | ast.NotIn):
+            left, how, right = right, _MIRRORED.get(type(how), type(how))(), left
+        if not (_is_name(left) or _is_name(right)):
+            raise self.fault(f"{ast.unparse(left)} is not a name{_HOW}")
+        values = self.values(left if _is_name(left) else right)
+        known = values.notna()
+        match how:
+            case ast.Is() | ast.IsNot():
+                if not (isinstance(right, ast.Constant) and right.value is None):
+                    raise self.fault("`is` asks for None only; compare with ==.")
+                found = ~known if isinstance(how, ast.Is) else known
+            case ast.In() | ast.NotIn():
+                inside = self.contained(values, left, right)
+                found = known & (inside if isinstance(how, ast.In) else ~inside)
+            case _:
+                found = known & self.ordered(values, left, how, right)
+        return np.asarray(found, dtype=bool)
+
+    def ordered(self, values: pd.Series, left: ast.expr, how: ast.cmpop, right: ast.expr) -> pd.Series:
+        """Return where values are equal to, unlike, above or below others; never where the others are missing."""
+        other = self.values(right) if _is_name(right) else self.constant(right)
+        is_bool = pd.api.types.is_bool_dtype(values)
+        is_numeric = pd.api.types.is_numeric_dtype(values) and not is_bool
+        if not isinstance(other, pd.Series):
+            is_sorted = not (is_numeric or is_bool or isinstance(how, ast.Eq | ast.NotEq))
+            words = [text for text in values.dropna().astype("str") if not day_span(text)] if is_sorted else []
+            if words:  # sorted as text, 7 > 60
+                raise self.fault(
+                    f"{ast.unparse(left)} holds text, such as {words[0][:40]!r}, and only numbers and dates have an "
+                    "order; store its values as numbers, or compare it with ==."
+                )
+            if is_numeric != (isinstance(other, int | float) and not isinstance(other, bool)):
+                raise self.fault(f"{ast.unparse(left)} holds {'numbers' if is_numeric else 'text'}; compare it so.")
+        try:
+            found: pd.Series = _COMPARED[type(how)](values, other)
+        except TypeError:
+            raise self.fault(f"{ast.unparse(left)} cannot be compared so.") from None
+        return found.fillna(False).astype(bool) & (other.notna() if isinstance(other, pd.Series) else True)
+
+    def contained(self, values: pd.Series, left: ast.expr, right: ast.expr) -> pd.Series:
+        """Return whether values are in a list, or a word in a text."""
+        if _is_name(right):
+            word = self.constant(left)
+            if not isinstance(word, str) or pd.api.types.is_numeric_dtype(values):
+                raise self.fault("words are looked for in text only.")
+            texts = values.astype("str").fillna("").str.casefold()
+            return texts.str.contains(word.casefold(), regex=False).astype(bool)
+        if not isinstance(right, ast.List | ast.Tuple):
+            raise self.fault("`in` needs a list such as ('eye', 'lung'), or the name of a text.")
+        return values.isin([self.constant(item) for item in right.elts])
+
+    def values(self, node: ast.expr) -> pd.Series:
+        """Return what a name, perhaps with keys in brackets, stands for."""
+        match node:
+            case ast.Name(name):
+                return self.lookup(name, ())
+            case ast.Subscript(ast.Name(name), keys):
+                each = keys.elts if isinstance(keys, ast.Tuple) else [keys]
+                return self.lookup(name, tuple(str(self.constant(key)) for key in each))
+        raise self.fault(f"{ast.unparse(node)} is not a name{_HOW}")
+
+    def constant(self, node: ast.expr) -> str | float:
+        """Return a text, a number, True or False."""
+        try:
+            value = ast.literal_eval(node)
+        except (ValueError, TypeError, MemoryError, RecursionError):
+            value = None
+        if isinstance(value, str | int | float):
+            return value
+        raise self.fault(f"{ast.unparse(node)} is not text, a number, True or False{_HOW}")
+
+
+def _is_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name | ast.Subscript)
 
 
 def outcome_codes(panel: Panel, labels: IntArray, policy: str) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
@@ -123,8 +310,8 @@ def outcomes(
 def cases_where(
     text: str, cases: pd.DataFrame, *, gold: pd.DataFrame, outcomes: Callable[[], pd.DataFrame],
     reviewers: Callable[[], ByCase], dimensions: Sequence[str], tags: Callable[[], ByCase] = dict,
-) -> Mask:  # fmt: skip
-    """Return the cases that a filter leaves, see `mrb_lib.benchmarks.where.matching`.
+) -> BoolArray:  # fmt: skip
+    """Return the cases that a filter leaves, see `matching`.
 
     Beside the columns of the cases and their lengths: `gold` (the label on "overall", or on the last dimension where
     there is none) and `gold['accuracy']`; `outcome['a judge']` and `outcome['a judge', 'accuracy']`, one of `OUTCOMES`;
@@ -140,6 +327,7 @@ def cases_where(
     tags : returns the tags of each case
     """
     ids, of_columns = cases["case_id"].reset_index(drop=True), case_lookup(cases, _BESIDE)
+    counted, naming = {"reviewers": reviewers, "tags": tags}, {"reviewed_by": reviewers, "tagged": tags}
 
     def on_dimension(rows: pd.DataFrame, keys: tuple[str, ...]) -> pd.DataFrame:
         if len(keys) > 1:
@@ -158,14 +346,10 @@ def cases_where(
             if name == "says":
                 return ids.map(found["said"]).replace("", None)
             return ids.map(found["outcome"]).fillna(NOT_JUDGED)
-        if name == "reviewers" and not keys:
-            return ids.map({case: len(names) for case, names in reviewers().items()}).fillna(0).astype("int64")
-        if name == "tags" and not keys and name not in cases:
-            return ids.map({case: len(names) for case, names in tags().items()}).fillna(0).astype("int64")
-        if name == "tagged" and len(keys) == 1:
-            return ids.isin({case for case, names in tags().items() if keys[0] in names})
-        if name == "reviewed_by" and len(keys) == 1:
-            return ids.isin({case for case, names in reviewers().items() if keys[0] in names})
+        if name in counted and not keys and name not in cases:
+            return ids.map({case: len(names) for case, names in counted[name]().items()}).fillna(0).astype("int64")
+        if name in naming and len(keys) == 1:
+            return ids.isin({case for case, names in naming[name]().items() if keys[0] in names})
         return of_columns(name, keys)
 
     return matching(text, look)

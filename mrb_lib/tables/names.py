@@ -4,8 +4,6 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import takewhile
 
-import pandas as pd
-
 
 def spelling_key(name: str) -> str:
     """Return a name without what readers overlook: case, width, surplus spaces and invisible characters."""
@@ -19,16 +17,6 @@ def spellings(names: Iterable[str]) -> list[list[str]]:
     for name in dict.fromkeys(names):
         groups.setdefault(spelling_key(name), []).append(name)
     return [group for group in groups.values() if len(group) > 1]
-
-
-def one_spelling(names: pd.Series) -> pd.Series:
-    """Return names of which those that look alike are spelled in one way, the most frequent; null stays null."""
-    counts = names.value_counts()
-    spelling: dict[str, str] = {}
-    for group in spellings(counts.index):  # the most frequent first
-        kept = next((name for name in group if visible(name) == repr(name)), " ".join(group[0].split()))
-        spelling |= dict.fromkeys(group, kept)
-    return names.map(lambda name: spelling.get(name, name), na_action="ignore").astype(names.dtype)
 
 
 def visible(name: str) -> str:

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Final
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
@@ -69,39 +67,6 @@ def read_rubric(stated: str, dimensions: Sequence[str] | None = None) -> tuple[C
     if not any(one.weight > 0 for one in criteria):
         raise RubricError("no weight of the rubric is positive", "add what a response wins points for")
     return criteria
-
-
-def rubric_fault(stated: str, dimensions: Sequence[str] | None = None) -> tuple[str, str] | None:
-    """Return what is wrong with the text of a rubric and what to do; None where nothing is. See `read_rubric`."""
-    try:
-        read_rubric(stated, dimensions)
-    except RubricError as error:
-        return error.problem, error.cure
-    return None
-
-
-def read_decisions(
-    stated: str, criteria: Sequence[Criterion], case_id: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what a verdict decided on each criterion for response A and for B, 0 to 1; NaN where nothing was decided.
-
-    Parameters
-    ----------
-    stated : the text in the column `criteria` of the verdicts
-    criteria : the rubric that the case has now
-
-    Raises
-    ------
-    InputError
-        The decisions are not on this rubric.
-    """
-    try:
-        sides = json.loads(stated)
-        a, b = (np.array(sides[name], dtype=np.float64).reshape(len(criteria)) for name in ("a", "b"))
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        fault = f"the rubric of case {case_id} has {len(criteria)} criteria, and decisions on it do not fit"
-        raise InputError(f"verdicts: {fault}; judge it again, or restore the rubric.") from error
-    return a, b
 
 
 def rubric_text(value: object) -> object:

@@ -7,14 +7,13 @@ repeat and probe). Columns a table does not know are carried along untouched.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import Literal, get_args
 
 Choice = Literal["A", "B", "tie"]
 Order = Literal["AB", "BA"]
 Status = Literal["ok", "repaired", "unparsed", "refused", "error"]
 Bound = Literal["at least", "at most"]
-Policy = Literal["official", "balanced", "strict", "net", "answered"]
 Kind = Literal["clinical", "general", "simulated"]
 Task = Literal["preference", "rating"]
 Level = Literal["nominal", "ordinal", "interval"]
@@ -24,11 +23,9 @@ TableName = Literal["cases", "annotations", "verdicts"]
 CHOICES: tuple[str, ...] = get_args(Choice)
 ORDERS: tuple[str, ...] = get_args(Order)
 STATUSES: tuple[str, ...] = get_args(Status)
-BOUNDS: tuple[str, ...] = get_args(Bound)
-POLICIES: tuple[str, ...] = get_args(Policy)
+POLICIES = ("official", "balanced", "strict", "net", "answered")
 KINDS: tuple[str, ...] = get_args(Kind)
 LEVELS: tuple[str, ...] = get_args(Level)
-TASKS: tuple[str, ...] = get_args(Task)
 SPLITS: tuple[str, ...] = get_args(SplitName)
 TRAIN, VALIDATION, TEST = SPLITS
 
@@ -103,7 +100,7 @@ class Column:
 
     Attributes
     ----------
-    type : "str", "int", "float", "names" (a list of file names), "date" (text, see `mrb_lib.tables.dates.day_span`) or
+    type : "str", "int", "float", "names" (a list of file names), "date" (text, see `mrb_lib.tables.validation`) or
         "rubric" (JSON text, see `mrb_lib.tables.rubrics`)
     required : the column must be there
     nullable : a value may be missing
@@ -118,11 +115,11 @@ class Column:
     nullable: bool = False
     values: tuple[str, ...] | None = None
     default: str | int | None = None
-    low: float | None = None
-    high: float | None = None
+    low: float = -inf
+    high: float = inf
 
 
-def _optional(name: str, type_: ColumnType = "str", low: float | None = None, high: float | None = None) -> Column:
+def _optional(name: str, type_: ColumnType = "str", low: float = -inf, high: float = inf) -> Column:
     return Column(name, type_, required=False, nullable=True, low=low, high=high)
 
 
@@ -134,7 +131,6 @@ CASES = (
     *(Column(name) for name in ("case_id", "question", "response_a", "response_b")),
     Column("images", "names", required=False),
     *(_optional(name) for name in _CASE_TEXTS),
-    _optional("step", "int", low=1, high=999_999),
     _optional("before"),
     _optional("date", "date"),
     _optional("rubric", "rubric"),
@@ -155,7 +151,7 @@ VERDICTS = (
     Column("probe", required=False, default=NO_PROBE),
     Column("choice", nullable=True, values=CHOICES),
     _optional("p_a", "float", low=0.0, high=1.0),
-    Column("p_a_bound", required=False, nullable=True, values=BOUNDS),
+    Column("p_a_bound", required=False, nullable=True, values=get_args(Bound)),
     _optional("p_categories"),
     *(_optional(name, "float") for name in ("score_a", "score_b")),
     _optional("criteria"),
@@ -163,9 +159,6 @@ VERDICTS = (
     *(_optional(name) for name in ("reply", "prompt_id")),
     *(_optional(name, "float", low=0.0) for name in ("latency_s", "prompt_tokens", "completion_tokens")),
 )
-
-ADJUDICATION_VERDICTS = ("gold_right", "gold_wrong", "ambiguous", "image_unusable", "withdrawn")
-WITHDRAWN = "withdrawn"
 
 COLUMNS: dict[TableName, tuple[Column, ...]] = {"cases": CASES, "annotations": ANNOTATIONS, "verdicts": VERDICTS}
 KEYS: dict[TableName, tuple[str, ...]] = {

@@ -1,19 +1,19 @@
 """Whether a table keeps its contract, and what exactly is wrong where it does not."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal, SupportsInt, TypedDict, Unpack, cast
+from datetime import date
+from typing import Final, Literal, SupportsInt, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.tables.dates import day_span
 from mrb_lib.tables.errors import InputError, shortened
 from mrb_lib.tables.files import is_safe_name
 from mrb_lib.tables.names import spelling_key, visible
-from mrb_lib.tables.rubrics import rubric_fault, rubric_text
+from mrb_lib.tables.rubrics import RubricError, read_rubric, rubric_text
 from mrb_lib.tables.schema import (
     ANSWERED_STATUSES,
     CHOICES,
@@ -131,10 +131,8 @@ def conform(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[
     out = frame.copy(deep=False)
     for column in _columns(table, rules.get("task", "preference")):
         name = column.name
-        if name in out.columns:
-            values = out[name]
-            if (typed := _cast(values, column.type)) is not values:
-                out[name] = typed
+        if name in out:
+            out[name] = _cast(out[name], column.type)
             if name == "response_b" and column.nullable:
                 out[name] = out[name].fillna("")
         elif column.type == "names":
@@ -151,40 +149,42 @@ def inspect(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[
 
     Rows are those of the frame's index, from 0, where it has numbers.
     """
-    task = rules.get("task", "preference")
-    columns = _columns(table, task)
-    faults: list[Fault] = []
-    needed = ", ".join(column.name for column in columns if column.required)
+    columns = _columns(table, rules.get("task", "preference"))
+    cure = f"add it (the table needs {', '.join(column.name for column in columns if column.required)})"
+    other = ', or write task = "rating" in benchmark.toml where one response a case is rated'
+    findings: list[Finding] = []
+    faults: list[tuple[str, Mask, str, str]] = []
     for column in columns:
-        if column.name in frame.columns:
+        if column.name in frame:
             faults += [(column.name, *check) for check in _column_checks(frame, column, table, rules)]
         elif column.required:
-            cure = f"add it (the table needs {needed})"
-            if column.name == "response_b":
-                cure += ', or write task = "rating" in benchmark.toml where one response a case is rated'
-            faults.append((column.name, None, "the column is missing", cure))
-    numbers, findings = _numbers(frame), []
-    if not any(mask is None or mask.any() for _, mask, *_ in faults):
-        faults += _row_checks(frame, table, task)
-        findings = _repeated_keys(frame, table, source, numbers)
+            add = cure + other if column.name == "response_b" else cure
+            findings.append(Finding("error", source, None, column.name, "the column is missing", add))
+    if not (findings or any(mask.any() for _, mask, *_ in faults)):
+        faults += _status_checks(frame) if table == "verdicts" and "status" in frame else []
+        findings = _repeated_keys(frame, table, source)
     for name, mask, problem, cure in faults:
-        if mask is None:
-            findings.append(Finding("error", source, None, name, problem, cure))
-            continue
         for row in map(int, np.flatnonzero(mask)):
             value = frame[name].iloc[row]
             shown = shortened(repr(value) if isinstance(value, str) else str(value), _SHOWN)
-            case = str(frame["case_id"].iloc[row]) if name != "case_id" and "case_id" in frame.columns else None
             stated = problem.replace("VALUE", shown).replace("TYPE", type(value).__name__)
-            findings.append(Finding("error", source, int(numbers[row]), name, stated, cure, case))
+            findings.append(_row_finding(frame, row, source, name, stated, cure))
     return findings
 
 
 Mask = NDArray[np.bool_]
 Check = tuple[Mask, str, str]
 """True for each row that breaks a rule; the problem, with VALUE and TYPE for what the row holds; and the cure."""
-Fault = tuple[str, Mask | None, str, str]
-"""A check of a column, by its name; without rows where it is about the whole column."""
+
+
+def _row_finding(frame: pd.DataFrame, row: int, source: str, column: str | None, problem: str, cure: str) -> Finding:
+    """Return an error about a row, at a place of the frame from 0."""
+    case = str(frame["case_id"].iloc[row]) if column != "case_id" and "case_id" in frame else None
+    return Finding("error", source, _number(frame, row), column, problem, cure, case)
+
+
+def _number(frame: pd.DataFrame, row: int) -> int:
+    return int(frame.index[row] if frame.index.inferred_type == "integer" else row) + 1
 
 
 def _columns(table: TableName, task: Task) -> tuple[Column, ...]:
@@ -198,40 +198,30 @@ def _columns(table: TableName, task: Task) -> tuple[Column, ...]:
     return tuple(of_rating.get(column.name, column) for column in COLUMNS[table])
 
 
-def _numbers(frame: pd.DataFrame) -> pd.Index:
-    """Return the number of each row, from 1."""
-    return (frame.index if frame.index.inferred_type == "integer" else pd.RangeIndex(len(frame))) + 1
-
-
 def _is(values: pd.Series) -> Mask:
     """A series of truth values as an array: in small tables an operation of pandas takes fifty times as long."""
     return values.to_numpy(dtype=bool)
 
 
-def _text(values: pd.Series) -> pd.Series:
-    return values if values.dtype == "str" else values.astype("str")
-
-
 def _column_checks(frame: pd.DataFrame, column: Column, table: TableName, rules: Rules) -> Iterator[Check]:
     """Yield what the values of a column are checked for."""
-    values, dimensions = frame[column.name], rules.get("dimensions")
+    values = frame[column.name]
     if column.type == "names":
+        problem = "VALUE is not a list of file names, or the image name leads out of images/"
         cure = "write a list, empty if there is none, of plain relative file names of at most 255 bytes"
-        yield (
-            ~_is(values.map(_are_file_names)),
-            "VALUE is not a list of file names, or the image name leads out of images/",
-            cure,
-        )
+        yield ~_is(values.map(_are_file_names)), problem, cure
         return
     missing = _is(values.isna())
     if not column.nullable:
-        blank = missing | _is(_text(values).str.strip() == "") if column.name in _NAMES else missing
+        blank = missing | _is(values.astype("str").str.strip() == "") if column.name in _NAMES else missing
         yield blank, "the value is missing", "fill it in or remove the row"
     if column.type == "rubric":
         texts = values.map(lambda value: str(rubric_text(value)), na_action="ignore")
         for text in texts[~missing].unique():
-            if (fault := rubric_fault(text, dimensions)) is not None:
-                yield _is(texts == text), *fault
+            try:
+                read_rubric(text, rules.get("dimensions"))
+            except RubricError as error:
+                yield _is(texts == text), error.problem, error.cure
     elif column.type in ("int", "float"):
         yield _number_check(values, missing, column)
     else:
@@ -239,11 +229,12 @@ def _column_checks(frame: pd.DataFrame, column: Column, table: TableName, rules:
 
 
 def _text_checks(frame: pd.DataFrame, column: Column, missing: Mask, table: TableName, rules: Rules) -> Iterator[Check]:
-    values, allowed = frame[column.name], cast("Sequence[str] | None", column.values)
+    values = frame[column.name]
+    allowed: Sequence[str] | None = column.values
     if not isinstance(values.dtype, pd.StringDtype | pd.CategoricalDtype):
         scalar = values.map(lambda value: isinstance(value, (str, int, np.integer)) and not isinstance(value, bool))
         yield ~_is(scalar) & ~missing, "TYPE where text belongs", "write plain text"
-    texts = _text(values)
+    texts = values.astype("str")
     if column.type == "date":
         cure = "write a year, a month or a day, as 2023, 2023-05 or 2023-05-17"
         yield ~_is(texts.map(day_span, na_action="ignore").notna()) & ~missing, "VALUE is not a date", cure
@@ -251,13 +242,11 @@ def _text_checks(frame: pd.DataFrame, column: Column, missing: Mask, table: Tabl
         allowed = rules.get("dimensions")
     if column.name == "choice" and (table == "annotations" or rules.get("task") == "rating"):
         allowed = rules.get("categories") or CHOICES
-        dimensions = frame["dimension"] if "dimension" in frame.columns else values
         for dimension, labels in (rules.get("labels") or {}).items():
-            own = _is(_text(dimensions) == dimension) & ~missing
-            of_labels = partial(_is_choice_of, labels=labels)
-            wrong = own & ~_is(texts.map(of_labels, na_action="ignore"))
+            own = _is(frame.get("dimension", values).astype("str") == dimension) & ~missing
+            chosen = [joined_labels(split_labels(text), labels) == text for text in texts.fillna("")]
             cure = f'write those that apply of "{SEPARATOR.join(labels)}", in this order, or {NO_LABEL}'
-            yield wrong, f"VALUE is not a choice of labels of {dimension}", cure
+            yield own & ~np.array(chosen, dtype=bool), f"VALUE is not a choice of labels of {dimension}", cure
             missing = missing | own
     if allowed is not None:
         cure = f"use one of {', '.join(allowed)}" if any(allowed) else "leave it empty: one response is rated"
@@ -267,19 +256,14 @@ def _text_checks(frame: pd.DataFrame, column: Column, missing: Mask, table: Tabl
 
 def _number_check(values: pd.Series, missing: Mask, column: Column) -> Check:
     # As text, True is not a number, and a whole number too large for an array is read as what it is.
-    as_text = pd.api.types.is_object_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype)
-    numbers = pd.to_numeric(values.astype("str") if as_text else values, errors="coerce").astype("float64").to_numpy()
-    low, high = (-np.inf if column.low is None else column.low), (np.inf if column.high is None else column.high)
-    is_right = np.isfinite(numbers) & (numbers >= low) & (numbers <= high)
+    plain = values if values.dtype.kind in "iuf" else values.astype("str")
+    numbers = pd.to_numeric(plain, errors="coerce").astype("float64").to_numpy()
+    is_right = np.isfinite(numbers) & (numbers >= column.low) & (numbers <= column.high)
     if column.type == "int":
         is_right &= numbers == np.floor(numbers)
     kind = "whole number" if column.type == "int" else "number"
-    bounds = "" if column.low is None else f" from {low:g} to {high:g}"
+    bounds = "" if column.low == -np.inf else f" from {column.low:g} to {column.high:g}"
     return ~is_right & ~missing, f"VALUE is not a {kind}{bounds}", "correct it, or leave it empty where there is none"
-
-
-def _is_choice_of(text: str, labels: Sequence[str]) -> bool:
-    return joined_labels(split_labels(text), labels) == text
 
 
 def _are_file_names(names: object) -> bool:
@@ -288,51 +272,41 @@ def _are_file_names(names: object) -> bool:
     return all(isinstance(name, str) and is_safe_name(name) for name in names)
 
 
-def _repeated_keys(frame: pd.DataFrame, table: TableName, source: str, numbers: pd.Index) -> list[Finding]:
-    key = [name for name in KEYS[table] if name in frame.columns]
+def _repeated_keys(frame: pd.DataFrame, table: TableName, source: str) -> list[Finding]:
+    key = [name for name in KEYS[table] if name in frame]
     text, findings = frame[key].astype("str"), []
     first_of: dict[tuple[str, ...], int] = {}
     for row in map(int, np.flatnonzero(text.duplicated(keep=False))):
         values = tuple(text.iloc[row])
         if (first := first_of.setdefault(values, row)) != row:
             named = ", ".join(map(" ".join, zip(key, values, strict=True)))
-            problem, cure = f"{named} occurs again (first in row {numbers[first]})", "keep one of the two"
-            column, case = ("case_id", None) if len(key) == 1 else (None, str(frame["case_id"].iloc[row]))
-            findings.append(Finding("error", source, int(numbers[row]), column, problem, cure, case))
+            problem, cure = f"{named} occurs again (first in row {_number(frame, first)})", "keep one of the two"
+            findings.append(_row_finding(frame, row, source, "case_id" if len(key) == 1 else None, problem, cure))
     return findings
 
 
-def _row_checks(frame: pd.DataFrame, table: TableName, task: Task) -> Iterator[Fault]:
-    """Yield what the columns of a row are checked for together, where each keeps its own contract."""
-    if table == "verdicts" and "status" in frame.columns:
-        status, has_choice = frame["status"], _is(frame["choice"].notna())
-        answered = _is(_text(status).isin(list(ANSWERED_STATUSES)))
-        cure = "give the choice, or the status unparsed, refused or error"
-        yield "status", answered & ~has_choice, "VALUE without a choice", cure
-        cure = "leave the choice empty, or give the status ok or repaired"
-        yield "status", ~answered & _is(status.notna()) & has_choice, "VALUE with a choice", cure
-    if task == "rating" and table == "cases" and "step" in frame.columns:
-        is_step = _is(frame["step"].notna())
-        items = frame.reindex(columns=["item"])["item"].astype("str").fillna("")[is_step]
-        due = items.groupby(items).cumcount().to_numpy() + 1
-        wrong = is_step.copy()
-        wrong[is_step] = (pd.to_numeric(frame["step"][is_step]).to_numpy() != due) | _is(items == "")
-        cure = "name the item of each step, and number its steps 1, 2, ... in the order of the rows"
-        yield "step", wrong, "VALUE is not the next step of its item", cure
+def _status_checks(frame: pd.DataFrame) -> list[tuple[str, Mask, str, str]]:
+    """Return where status and choice of a verdict contradict each other, each of which keeps its own contract."""
+    status, has_choice = frame["status"], _is(frame["choice"].notna())
+    answered = _is(status.astype("str").isin(list(ANSWERED_STATUSES)))
+    absent = "give the choice, or the status unparsed, refused or error"
+    present = "leave the choice empty, or give the status ok or repaired"
+    return [
+        ("status", answered & ~has_choice, "VALUE without a choice", absent),
+        ("status", ~answered & _is(status.notna()) & has_choice, "VALUE with a choice", present),
+    ]
 
 
 def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:
     if type_ == "names":
         return values.map(list)
+    if type_ == "rubric":
+        values = values.map(rubric_text, na_action="ignore")
     if type_ not in ("int", "float"):
-        return _text(values.map(rubric_text, na_action="ignore") if type_ == "rubric" else values)
-    if values.dtype == ("float64" if type_ == "float" else "int64"):
-        return values
+        return values.astype("str")
     # float() reads what repr() wrote to the last digit; pandas' own parser may not.
     numbers = pd.to_numeric(values.map(float, na_action="ignore") if values.dtype == "str" else values)
-    if type_ == "float":
-        return numbers.astype("float64")
-    return numbers.astype("Int64" if numbers.isna().any() else "int64")
+    return numbers.astype("float64" if type_ == "float" else "Int64" if numbers.isna().any() else "int64")
 
 
 def check_references(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> None:
@@ -344,11 +318,30 @@ def unknown_cases(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> list
     """Return an error for each row whose `case_id` is not in `cases`, with the id that looks like it."""
     unknown: list[int] = np.flatnonzero(~frame["case_id"].isin(cases["case_id"])).tolist()
     alike = {spelling_key(name): name for name in cases["case_id"]} if unknown else {}
-    findings, numbers = [], _numbers(frame)
+    findings = []
     for row in unknown:
         case_id = str(frame["case_id"].iloc[row])
         problem, cure = f"the case {visible(case_id)} does not exist", "correct the id or remove the row"
         if (near := alike.get(spelling_key(case_id))) is not None:
             problem, cure = f"{problem}, but {visible(near)} does", "write the id in one way in both tables"
-        findings.append(Finding("error", source, int(numbers[row]), "case_id", problem, cure))
+        findings.append(_row_finding(frame, row, source, "case_id", problem, cure))
     return findings
+
+
+_DATE: Final = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?", re.ASCII)
+
+
+def day_span(text: str) -> tuple[date, date] | None:
+    """The first and the last day that an ISO date may mean; None where the text is not one.
+
+    Parameters
+    ----------
+    text : `2023`, `2023-05` or `2023-05-17`
+    """
+    if not _DATE.fullmatch(text):
+        return None
+    try:
+        period = pd.Period(text)
+    except ValueError:
+        return None
+    return period.start_time.date(), period.end_time.date()

@@ -15,24 +15,19 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli.app import app
 from mrb_lib.tables.errors import InputError
 
+from .near_copies import bench
+
 
 def _benchmark(
     name: str, kind: str = "clinical", dimensions: tuple[str, ...] = ("overall",), **more: object
 ) -> Benchmark:
-    cases = pd.DataFrame(
-        {
-            "case_id": ["1", "2"],
-            "question": ["What is seen?", f"What of {name}?"],
-            "response_a": "A lesion.",
-            "response_b": "Nothing.",
-        }
-    ).assign(images=[["x.png"], []], **more)
+    made = bench([{"case_id": "1", "images": ["x.png"]}, {"case_id": "2"}], {"x.png": f"picture of {name}".encode()})
     annotations = pd.DataFrame(
         [(case, who, dimension, "A") for case in "12" for who in ("Dr A", "consensus") for dimension in dimensions],
         columns=["case_id", "annotator", "dimension", "choice"],
     )
     meta = BenchmarkMeta(name, kind, dimensions, licence=f"licence of {name}")
-    return Benchmark(meta, cases, annotations, {"x.png": f"picture of {name}".encode()})
+    return replace(made, meta=meta, cases=made.cases.assign(**more), annotations=annotations)
 
 
 def test_ids_annotators_clusters_and_images_are_kept_apart() -> None:

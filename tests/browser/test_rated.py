@@ -1,4 +1,4 @@
-"""Ratings, labels, steps and rankings by mouse, touch or keys, annotated, then reviewed."""
+"""Ratings, labels and rankings by mouse, touch or keys, annotated, then reviewed."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.store import open_store
 from mrb_lib.verdicts.store import save_imported
-from tests.rated import ERRORS, write_labels, write_ranking, write_rating, write_steps
+from tests.rated import ERRORS, write_labels, write_ranking, write_rating
 
 from .axe import violations
 from .hand import Hand
@@ -127,28 +127,6 @@ def test_several_labels_are_kept_each_at_once(hand: Hand, tmp_path: Path) -> Non
     ]  # fmt: skip
 
 
-def test_steps_come_in_order_below_those_before_them(page: Page, tmp_path: Path) -> None:
-    bench = write_steps(tmp_path, before=HOSTILE + "\n")
-    with _annotated(page, bench, total=5):
-        for number in range(1, 6):
-            at_case(page, number)
-            step = page.locator(".mrb-answer h3").inner_text()
-            before = page.locator(".mrb-before-it")
-            if step == "Step 1":
-                expect(before).to_have_count(0)
-            else:
-                expect(before).to_contain_text(f"Step {int(step[-1]) - 1} of response")
-                expect(before).to_contain_text("<script>window.__pwned=1</script>")
-                assert harm(page) == []
-            page.keyboard.press("3" if step == "Step 1" else "1")
-            _said(page, "Saved")
-            page.keyboard.press("Enter")
-        expect(page.get_by_role("heading", name="That was all")).to_be_visible()
-    assert {case: choice for (case, _), choice in _kept(bench).items()} == {
-        "one-1": "right", "one-2": "wrong", "one-3": "wrong", "two-1": "right", "two-2": "wrong",
-    }  # fmt: skip
-
-
 def test_a_ranking_is_kept_as_all_pairs(hand: Hand, tmp_path: Path) -> None:
     bench, page = write_ranking(tmp_path, k=3), hand.page
     with _annotated(page, bench, "--ranking", total=2):
@@ -205,21 +183,6 @@ def _judged(bench: Path, judge: str, said: dict[tuple[str, str], str], reply: st
         rows, bench / "runs", benchmark=meta.name, kind=meta.kind, source="simulated",
         ratings=meta.categories if meta.task == "rating" else (),
     )  # fmt: skip
-
-
-def test_a_step_is_reviewed_below_those_before_it(page: Page, tmp_path: Path) -> None:
-    gold = {"one-1": "right", "one-2": "wrong", "one-3": "wrong", "two-1": "right", "two-2": "right"}
-    bench = write_steps(tmp_path, before=HOSTILE + "\n", labels=gold)
-    # It finds the first error one step too late.
-    _judged(bench, "late", {(case, "AB"): "right" if case == "one-2" else label for case, label in gold.items()}, "r")
-    with _reviewed(page, bench, "kind=wrong&judge=late"):
-        expect(page.locator(".mrb-of-case bdi")).to_have_text("one-2")
-        expect(page.locator(".mrb-shown").get_by_role("heading", name="Step 2")).to_be_visible()
-        before = page.locator(".mrb-shown .mrb-before-it")
-        expect(before).to_contain_text("Step 1 of response one.")
-        expect(before).to_contain_text("<script>window.__pwned=1</script>")
-        press(page, "1s")
-        expect(page.locator(".mrb-history")).to_contain_text("Gold is right")
 
 
 def test_a_pair_of_a_ranking_is_reviewed_with_the_ranking_that_decided_it(page: Page, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.failures.query import Query, to_fragment
+from mrb_lib.review.records.questions import QUESTIONS, REASONS, Question
 from mrb_lib.review.records.store import open_store
-from mrb_lib.tables.questions import QUESTIONS, REASONS, Question
 from tests.review.records.earlier import write_version_4
 
 from .axe import violations, violations_in_both_schemes

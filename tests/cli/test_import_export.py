@@ -56,17 +56,6 @@ def test_a_dry_run_prints_what_is_understood_and_writes_nothing(mrb: Mrb, tmp_pa
     assert (tmp_path / "out" / "cases.parquet").is_file()
 
 
-def test_an_edited_table_is_accepted_once(mrb: Mrb, tmp_path: Path) -> None:
-    (tmp_path / "study.csv").write_text(FILE)
-    bench = tmp_path / "out"
-    mrb("import", "table", tmp_path / "study.csv", bench, *NAMES)
-    pd.read_parquet(bench / "cases.parquet").assign(organ="eye").to_parquet(bench / "cases.parquet")
-    assert "cases.parquet: was rewritten by another program" in mrb("check", bench).err
-    done = mrb("check", bench, "--accept")
-    assert (done.code, "digests of cases.parquet and annotations.parquet" in done.err) == (0, True)
-    assert "rewritten" not in mrb("check", bench).err
-
-
 def test_judges_that_look_alike_are_warned_of(mrb: Mrb, tables: Path, tmp_path: Path) -> None:
     verdicts = (tables / "verdicts.csv").read_text()
     assert "\nj," in verdicts

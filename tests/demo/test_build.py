@@ -12,7 +12,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo import scenes
-from mrb_lib.demo.annotators import ANNOTATORS, vote
+from mrb_lib.demo.annotators import ANNOTATORS
 from mrb_lib.demo.responders import RESPONDERS
 from mrb_lib.tables.schema import CASES, CHOICES, DEPARTMENTS, DIMENSIONS, ORGAN_DEPARTMENT, ORGANS
 from mrb_lib.verdicts.orders import to_shown_frame
@@ -111,16 +111,6 @@ def test_ties_occur_and_are_the_minority_and_few_labels_are_missing(published: B
     ties = published.annotations["choice"].eq("tie").groupby(published.annotations["annotator"]).mean()
     assert ties.between(0.03, 0.35).all()
     assert ties.nunique() == len(ANNOTATORS)
-
-
-def test_exchanging_the_responses_exchanges_the_expected_votes() -> None:
-    """Over many votes the share of A for a difference is the share of B for its opposite, up to the small leaning."""
-    rng = np.random.default_rng(0)
-    first, second = (
-        [choice for _ in range(400) for _, _, choice in vote(dict.fromkeys(DIMENSIONS, lead), 0.0, rng)]
-        for lead in (0.4, -0.4)
-    )
-    assert abs(first.count("A") / len(first) - second.count("B") / len(second)) < 0.05
 
 
 def _difference(truth: pd.DataFrame, dimension: str) -> pd.Series:

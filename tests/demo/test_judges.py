@@ -19,10 +19,10 @@ from mrb_lib.demo.roster import ROSTER
 from mrb_lib.judges.roster.groups import judge_groups, read_group_file
 from mrb_lib.judges.roster.roster import entries
 from mrb_lib.review.records.marks import Adjudication
+from mrb_lib.review.records.questions import QUESTIONS, adjudication_columns
 from mrb_lib.review.records.reviewed import REVIEWERS, SEES_TIE_BELOW, simulated_adjudications
 from mrb_lib.stats.analyze import analyze
 from mrb_lib.stats.annotators import adjudicated_gold
-from mrb_lib.tables.questions import QUESTIONS, adjudication_columns
 from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders

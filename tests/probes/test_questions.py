@@ -195,7 +195,7 @@ def test_hostile_text_passes_as_it_is(name: str, step: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "step"), ALL)
-@pytest.mark.parametrize("text", ["", " ", "\n\n", "\x00", "?"])
-def test_an_empty_case_is_no_error(name: str, step: int, text: str) -> None:
-    out = changed(name, Case("c", text, text, text), step)
-    assert isinstance(out, str) or out.question.endswith(text)
+def test_an_empty_case_is_no_error(name: str, step: int) -> None:
+    for text in ("", " ", "\n\n", "\x00", "?"):
+        out = changed(name, Case("c", text, text, text), step)
+        assert isinstance(out, str) or out.question.endswith(text)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -211,16 +212,14 @@ def test_a_hedge_opens_a_sentence() -> None:
     assert re.fullmatch(r"(I \w+ that|As far as I can tell,) the lung is clear\.", found)
 
 
-@pytest.mark.parametrize("text", ODD)
 @pytest.mark.parametrize("name", RESPONSE)
-def test_hostile_texts_do_no_harm(name: str, text: str) -> None:
+def test_hostile_texts_do_no_harm(name: str) -> None:
     probe = PROBES[name]
     assert probe.response is not None
-    for severity in range(1, probe.severities + 1):
+    for text, severity in product(ODD, range(1, probe.severities + 1)):
         for case in (CASE, Case("c", "", text, text)):
             found = probe.response(text, severity, _rng(), case)
-            assert found is None or isinstance(found, str)
-            assert found is None or text.strip()
+            assert found is None or (isinstance(found, str) and text.strip()), text
 
 
 def _cases() -> list[Case]:
@@ -272,12 +271,6 @@ def _applied(probe: Probe, case: Case, severity: int, *, both: bool = False) -> 
 )
 def test_which_words_changed(before: str, after: str, runs: list[tuple[str, str]]) -> None:
     assert changed_words(before, after) == runs
-
-
-def test_which_words_changed_where_sentences_repeat() -> None:
-    before = "The left lung shows a nodule. " * 60
-    runs = [("", "A"), *[("nodule", "mass")] * 60]
-    assert changed_words(before, "A " + before.replace("nodule", "mass")) == runs
 
 
 def test_which_words_changed_in_a_long_text() -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.review.records.questions import adjudication_columns, list_columns
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.annotators import encode_annotations
@@ -17,7 +18,6 @@ from mrb_lib.stats.coefficients import coefficients, scaled
 from mrb_lib.stats.estimation import Estimate, Quantity, Sampling, estimate
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tables.agreement import agreement_of
-from mrb_lib.tables.questions import adjudication_columns, list_columns
 from mrb_lib.tables.schema import CHOICES, NO_PROBE, ORDERS
 
 OF_PREFERENCES = [name for name, spec in TABLES.items() if not spec.why_no_preferences]

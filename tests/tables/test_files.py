@@ -1,5 +1,4 @@
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
@@ -21,18 +20,15 @@ def test_a_staged_folder_appears_only_when_the_block_succeeds(tmp_path: Path) ->
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["whole"]
 
 
-def test_what_is_written_has_the_permissions_that_the_process_gives() -> None:
-    code = (
-        "import os, tempfile\n"
-        "from pathlib import Path\n"
-        "from mrb_lib.tables.files import staged_folder, write_atomic\n"
-        "os.umask(0o077)\n"
-        "folder = Path(tempfile.mkdtemp())\n"
-        "write_atomic(folder / 'whole', 'x')\n"
-        "with staged_folder(folder / 'made'): pass\n"
-        "assert [oct((folder / n).stat().st_mode & 0o777) for n in ('whole', 'made')] == ['0o600', '0o700']\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+def test_what_is_written_has_the_permissions_that_the_process_gives(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        write_atomic(tmp_path / "whole", "x")
+        with staged_folder(tmp_path / "made"):
+            pass
+    finally:
+        os.umask(before)
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("whole", "made")] == [0o600, 0o700]
 
 
 def test_a_folder_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:

@@ -112,24 +112,3 @@ def test_the_input_is_not_changed() -> None:
     before = frame.copy(deep=True)
     conform(frame, "cases", "f")
     pd.testing.assert_frame_equal(frame, before)
-
-
-@pytest.mark.parametrize(
-    ("steps", "items", "rows"),
-    [
-        ([1, 2, 2], "aaa", [3]),
-        ([1, 3, 2], "aaa", [2, 3]),
-        ([1, 2, 2], "aab", [3]),
-        ([1, 2, 1], ["a", "a", None], [3]),
-        ([1, 2, 0], "aab", [3]),
-        ([1, 2, 1.5], "aab", [3]),
-        ([1, 1, 2], "aba", []),
-        ([1, None, 2], "aaa", []),
-    ],
-)
-def test_steps_out_of_order_are_refused(
-    steps: list[float | None], items: list[str | None] | str, rows: list[int]
-) -> None:
-    frame = _frame(CASE, {"case_id": "2"}, {"case_id": "3"}).assign(response_b="", item=list(items), step=steps)
-    found = inspect(frame, "cases", "f", task="rating")
-    assert [(one.row, one.column) for one in found] == [(row, "step") for row in rows]

@@ -15,7 +15,6 @@ from mrb_lib.benchmarks.audit.text import text_findings
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, read_table
 from mrb_lib.benchmarks.images.pictures import Progress
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta
-from mrb_lib.benchmarks.table_digests import SUMS, changed_tables
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import TableName
 from mrb_lib.tables.validation import ANNOTATIONS_FILE, CASES_FILE, Finding, inspect, unknown_cases
@@ -55,19 +54,14 @@ def audit(folder: Path, *, progress: Progress | None = None) -> list[Finding]:
         raise InputError(f"{folder}: there is no such folder; make one with `mrb demo` or `mrb import`.")
     findings: list[Finding] = []
     meta = _read(read_meta, folder, "benchmark.toml", findings)
-    findings += _read(lambda path: changed_tables(path.parent), folder, SUMS, findings) or []
     cases, annotations = _table(folder, "cases", meta, findings), _table(folder, "annotations", meta, findings)
     if cases is not None and cases.empty:
         findings.append(Finding("error", CASES_FILE, None, None, "the table has no case", "import the benchmark again"))
     is_sound = all(one.severity != "error" for one in findings)
     if is_sound and meta is not None and cases is not None and annotations is not None:
-        findings += unknown_cases(annotations, cases, ANNOTATIONS_FILE) or _contents(
-            folder,
-            meta,
-            meta.conform(cases, "cases", CASES_FILE),
-            meta.conform(annotations, "annotations", ANNOTATIONS_FILE),
-            progress,
-        )
+        tables = meta.conform(cases, "cases", CASES_FILE), meta.conform(annotations, "annotations", ANNOTATIONS_FILE)
+        benchmark = Benchmark(meta, *tables, FolderImages(folder / "images"), folder)
+        findings += unknown_cases(annotations, cases, ANNOTATIONS_FILE) or _contents(benchmark, progress)
     return sorted(findings, key=lambda one: (_SEVERITY[one.severity], one.file, one.row or 0))
 
 
@@ -94,12 +88,10 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
     return frame
 
 
-def _contents(
-    folder: Path, meta: BenchmarkMeta, cases: pd.DataFrame, annotations: pd.DataFrame, progress: Progress | None
-) -> list[Finding]:
+def _contents(benchmark: Benchmark, progress: Progress | None) -> list[Finding]:
     """Audit the images, texts, labels and splits of a benchmark whose tables keep their contracts."""
-    benchmark = Benchmark(meta, cases, annotations, FolderImages(folder / "images"), folder)
-    findings, digests = image_findings(folder / "images", cases, progress)
+    meta, cases, annotations = benchmark.meta, benchmark.cases, benchmark.annotations
+    findings, digests = image_findings(benchmark.folder / "images", cases, progress)
     findings += text_findings(cases, digests, preference=meta.is_preference)
     findings += [*labels.spelling_findings(cases, annotations), *labels.subfield_findings(cases)]
     findings += [*labels.cluster_findings(cases), *labels.annotation_findings(cases, annotations, meta.dimensions)]

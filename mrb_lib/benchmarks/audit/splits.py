@@ -8,8 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.case_digests import ITEM
 from mrb_lib.benchmarks.images.pictures import Progress
-from mrb_lib.benchmarks.items import ITEM
 from mrb_lib.benchmarks.splits import FOLD, SPLIT, SplitUnits, is_split, split_digest, split_units
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import SPLITS, TEST, TRAIN, VALIDATION

@@ -1,6 +1,5 @@
 """How a format registers itself, what its reader returns, and how its rows become tables that keep the contract."""
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -121,12 +120,6 @@ def read_source(format_: str, src: Path, *, map_: Sequence[str] = (), **options:
     meta = imported.benchmark.meta
     extra = {**meta.extra, "import": {"format": format_, "columns": columns.names}}
     return imported._replace(benchmark=replace(imported.benchmark, meta=replace(meta, extra=extra)))
-
-
-def declared_options(function: Read | Write) -> dict[str, inspect.Parameter]:
-    """The options that a reader or writer declares: its keyword-only parameters, by name."""
-    parameters = inspect.signature(function, eval_str=True).parameters
-    return {name: one for name, one in parameters.items() if one.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
 def import_tables(

@@ -98,12 +98,6 @@ JUDGEBENCH: Final = BenchmarkMeta(
     licence="MIT",
     citation="Tan et al., JudgeBench: A Benchmark for Evaluating LLM-Based Judges, ICLR 2025, arXiv 2410.12784",
 )  # fmt: skip
-_CATEGORIES: Final = {
-    "mmlu-pro": "knowledge",
-    "livebench-reasoning": "reasoning",
-    "livebench-math": "math",
-    "livecodebench": "coding",
-}
 _BETTER: Labels = {"A>B": "A", "B>A": "B"}
 
 
@@ -118,9 +112,8 @@ def read_judgebench(src: Path) -> Imported:
     Returns
     -------
     Imported
-        Dimension `overall`, annotator `consensus`. `dataset` is the pair's source (such as mmlu-pro-law) and
-        `question_type` its category: knowledge, reasoning, math or coding, null for others. Pairs share questions;
-        `original_id` is often null.
+        Dimension `overall`, annotator `consensus`. `dataset` is the pair's source (such as mmlu-pro-law). Pairs share
+        questions; `original_id` is often null.
     """
     paths = [src] if src.is_file() else sorted(src.glob("[!.]*.jsonl"))
     if not paths:
@@ -131,10 +124,8 @@ def read_judgebench(src: Path) -> Imported:
 
 
 def _judgebench_case(record: SourceRow) -> Case:
-    source = record.text("source")
     return record.case({
         **record.texts(case_id="pair_id", question="question", response_a="response_A", response_b="response_B"),
-        "question_type": next((name for prefix, name in _CATEGORIES.items() if source.startswith(prefix)), None),
         **record.texts(dataset="source", model_a="response_model", model_b="response_model"),
         "original_id": None if record.get("original_id") is None else record.id("original_id"),
     })  # fmt: skip

@@ -22,10 +22,11 @@ import numpy as np
 import pandas as pd
 from pydantic_core import from_json
 
+from mrb_lib.benchmarks.encodings import decoded, read_text
 from mrb_lib.benchmarks.formats.images import ParquetImages, read_without_bytes
 from mrb_lib.benchmarks.formats.mapping import column_map
-from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import decoded, read_text, readable, slug
+from mrb_lib.tables.errors import InputError, shortened
+from mrb_lib.tables.files import readable, slug
 from mrb_lib.tables.names import spelling_key
 from mrb_lib.tables.schema import COLUMNS
 from mrb_lib.tables.validation import Finding, counted
@@ -164,8 +165,7 @@ def _kind(value: object) -> str:
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shortened(json.dumps(value, ensure_ascii=False, default=str), 60)
 
 
 def read_json(path: Path) -> list[SourceRow]:

@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -37,8 +38,8 @@ from mrb_lib.benchmarks.formats.sources import (
 )
 from mrb_lib.benchmarks.meta import BenchmarkMeta, dimensions_of, meta_from, read_raw_meta, write_meta
 from mrb_lib.tables.errors import InputError, nearest
-from mrb_lib.tables.names import one_spelling, spelling_key
-from mrb_lib.tables.rubrics import read_rubric, rubric_fault, rubric_text
+from mrb_lib.tables.names import spelling_key, spellings, visible
+from mrb_lib.tables.rubrics import read_rubric, rubric_text
 from mrb_lib.tables.schema import CASES, CHOICES, COLUMNS, CONSENSUS, DIMENSIONS, SUBFIELDS, VERDICTS, TableName
 from mrb_lib.tables.validation import Finding, Severity, counted
 
@@ -201,9 +202,11 @@ def _meta(
 
 def _rubric_dimensions(cases: pd.DataFrame) -> pd.DataFrame:
     """Return the dimensions that the rubrics of cases name, a row each; a rubric that is wrong names none."""
-    rubrics = cases["rubric"].dropna().map(rubric_text).map(str).unique() if "rubric" in cases else ()
-    sound = [criterion for text in rubrics if rubric_fault(text) is None for criterion in read_rubric(text)]
-    return pd.DataFrame({"dimension": [one.dimension for one in sound if one.dimension is not None]}, dtype="str")
+    named: list[str | None] = []
+    for text in cases["rubric"].dropna().map(rubric_text).map(str).unique() if "rubric" in cases else ():
+        with suppress(InputError):
+            named += [criterion.dimension for criterion in read_rubric(text)]
+    return pd.DataFrame({"dimension": named}, dtype="str").dropna()
 
 
 def _complete(frame: pd.DataFrame, table: TableName, file: str, findings: list[Finding]) -> pd.DataFrame:
@@ -235,6 +238,16 @@ def _are_choices(values: pd.Series) -> bool:
 def _with_one_spelling(frame: pd.DataFrame) -> pd.DataFrame:
     named = [name for name in ("annotator", "judge", "dimension", "choice", *SUBFIELDS) if name in frame]
     return frame.assign(**{name: one_spelling(frame[name]) for name in named})
+
+
+def one_spelling(names: pd.Series) -> pd.Series:
+    """Return names of which those that look alike are spelled in one way, the most frequent; null stays null."""
+    counts = names.value_counts()
+    spelling: dict[str, str] = {}
+    for group in spellings(counts.index):  # the most frequent first
+        kept = next((name for name in group if visible(name) == repr(name)), " ".join(group[0].split()))
+        spelling |= dict.fromkeys(group, kept)
+    return names.map(lambda name: spelling.get(name, name), na_action="ignore").astype(names.dtype)
 
 
 def _typed(source: Source, table: TableName, findings: list[Finding]) -> pd.DataFrame:

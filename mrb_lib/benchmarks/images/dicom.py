@@ -222,7 +222,10 @@ def _decoded(dataset: Any, decoder: Any, frame: int, frames: int) -> Pixels:
         array = decoder.apply_color_lut(array, dataset)[..., :3]
         if dataset.RedPaletteColorLookupTableDescriptor[2] == 8 and array.max() < 256:
             array = array.astype(np.uint8)  # entries of 8 bits may be stored in 16
-    spacing = _spacing(dataset)
+    # A projection whose spacing is only that of its detector says nothing of the patient, since what lies before the
+    # detector is magnified (DICOM PS3.3, 10.7.1.3).
+    in_patient, at_detector = (_lengths(dataset.get(tag)) for tag in ("PixelSpacing", "ImagerPixelSpacing"))
+    spacing = None if in_patient == at_detector else in_patient
     if array.ndim == 3:
         return Pixels(_eight_bits(array), frames=frames, spacing=spacing)
     real = np.asarray(decoder.apply_modality_lut(array, dataset), dtype=np.float64)
@@ -230,16 +233,6 @@ def _decoded(dataset: Any, decoder: Any, frame: int, frames: int) -> Pixels:
     hounsfield = dataset.get("Modality") == "CT" and str(dataset.get("RescaleType") or "HU") == "HU"
     pixels = from_real(real, _window(dataset), inverted=inverted, frames=frames, padding=_padding(array, dataset))
     return replace(pixels, unit="HU" if hounsfield else "", spacing=spacing)
-
-
-def _spacing(dataset: Any) -> tuple[float, float] | None:
-    """Millimetres between rows and between columns in the patient.
-
-    A projection whose spacing is only that of its detector says nothing of the patient, since what lies before the
-    detector is magnified (DICOM PS3.3, 10.7.1.3).
-    """
-    in_patient, at_detector = (_lengths(dataset.get(tag)) for tag in ("PixelSpacing", "ImagerPixelSpacing"))
-    return None if in_patient == at_detector else in_patient
 
 
 def _aspect(dataset: Any) -> float:

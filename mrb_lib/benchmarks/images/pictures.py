@@ -127,18 +127,3 @@ def shrunk(pixels: Pixels, side: int) -> Pixels:
     if factor >= 1:
         return pixels
     return resized(pixels, max(1, round(height * factor)), max(1, round(width * factor)), Image.Resampling.LANCZOS)
-
-
-def plain_png(pixels: Pixels, side: int) -> bytes:
-    """The picture in its window as an 8-bit PNG without metadata, its longest side at most `side` pixels."""
-    return png(Image.fromarray(windowed(shrunk(pixels, side))))
-
-
-def packed_png(pixels: Pixels, side: int) -> bytes:
-    """The stored values of a grey picture as a colour PNG, red the high byte and green the low one.
-
-    A browser hands out 8 bits a channel; so a script has all 16, and puts them through a window itself.
-    """
-    values = shrunk(pixels, side).values.astype(np.uint16)
-    channels = (values >> 8, values & 255, np.zeros_like(values))
-    return png(Image.fromarray(np.stack(channels, axis=-1).astype(np.uint8)))

@@ -46,7 +46,7 @@ class ScreeningForm:
     criteria : what each is called, a name such as `image_quality`, and what it means
     scale : the labels from the worst to the best, 2 to 9; those that are numbers count as these, others as their places
         from 1
-    keep : which items stay, in the language of `benchmarks.where`: of the mean over clinicians of each criterion (by
+    keep : which items stay, in the language of `stats.where`: of the mean over clinicians of each criterion (by
         its name), the lowest (`relevance_min`), their number (`n_clinicians`), and what is known of the item
 
     Raises

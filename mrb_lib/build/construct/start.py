@@ -12,13 +12,13 @@ from pydantic import Field
 
 from mrb_lib.benchmarks.images.copies import ALTERED, SAME, Pictures
 from mrb_lib.benchmarks.near_duplicates import components
-from mrb_lib.benchmarks.where import case_lookup, matching, syntax_tree
 from mrb_lib.build.construct.intake.duplicates import clusters, duplicate_reasons, original_items
 from mrb_lib.build.construct.intake.pictures import MODALITIES, Picture, PictureIntake
 from mrb_lib.build.construct.intake.stated import read_meanings, stated_organ, with_meanings
 from mrb_lib.build.construct.layouts import SourceImage, SourceItem
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.build.construct.work import Step
+from mrb_lib.stats.where import case_lookup, matching, syntax_tree
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import is_safe_name, slug
 from mrb_lib.tables.options import Option, checked_dataclass

@@ -9,7 +9,7 @@ import pandas as pd
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.review.case.markdown import read_markdown
 from mrb_lib.review.case.view import STYLES as CASE_STYLES
-from mrb_lib.review.case.view import answer_html, before_of, image_html, step_of
+from mrb_lib.review.case.view import answer_html, before_of, image_html
 from mrb_lib.review.pages import template, visible
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_LABEL
@@ -30,7 +30,7 @@ class Box(NamedTuple):
     title, place : what it is called, for people and for scripts
     text : any text, which may have Markdown
     key : chooses it; empty for none
-    before : the steps before it, which stand above it
+    before : what it continues, which stands above it
     """
 
     title: str
@@ -120,10 +120,8 @@ class Rating(Form):
         return {name: [*_options(meta, own, free[: len(own)]), no_label] for name, own in meta.labels.items()}
 
     def boxes(self, case: pd.Series, order: str) -> list[Box]:
-        """See `Form.boxes`: one response, or one step of it below the steps before it."""
-        step = step_of(case)
-        title = "Response" if step is None else f"Step {step}"
-        return [Box(title, "response", case["response_a"], before=before_of(case))]
+        """See `Form.boxes`: one response, below what it continues."""
+        return [Box("Response", "response", case["response_a"], before=before_of(case))]
 
     def choice(self, order: str, pick: str) -> str:
         """See `Form.choice`."""

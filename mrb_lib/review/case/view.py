@@ -8,10 +8,12 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
+from PIL import Image
 
-from mrb_lib.benchmarks.images.pictures import packed_png, plain_png, read_pixels
-from mrb_lib.benchmarks.images.pixels import Pixels
+from mrb_lib.benchmarks.images.pictures import png, read_pixels, shrunk
+from mrb_lib.benchmarks.images.pixels import Pixels, windowed
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.review.app import File, sent
 from mrb_lib.review.case.facts import FactMark, Stretch, marks, word_differences
@@ -113,7 +115,7 @@ def answers_html(case: pd.Series, heading: str, *, rated: bool = False) -> str:
         facts, differing = marks(*plain), word_differences(*plain)
     bodies = list(map(answer_html, texts, read, facts, differing))
     return macro("case_text", "answers")(
-        case, bodies, heading, step_of(case), before_of(case) if rated else "",
+        case, bodies, heading, before_of(case) if rated else "",
         sum(map(len, facts)), any(differing), any(read) or read_markdown(reference_of(case)) is not None,
     )  # fmt: skip
 
@@ -123,16 +125,9 @@ def reference_of(case: pd.Series) -> str:
     return visible(case["reference"]) if is_text(case.get("reference")) else ""
 
 
-def step_of(case: pd.Series) -> int | None:
-    """Return which step of a response the case is, from 1; None where it is a whole response."""
-    step = case.get("step")
-    return None if step is None or pd.isna(step) else int(step)
-
-
 def before_of(case: pd.Series) -> str:
-    """Return the steps before the one in sight; empty where there are none."""
-    before = case.get("before")
-    return str(before) if step_of(case) is not None and is_text(before) else ""
+    """Return what the response continues, from the column `before`; empty where there is nothing."""
+    return str(case["before"]) if is_text(case.get("before")) else ""
 
 
 def votes_html(votes: pd.DataFrame, labels: pd.DataFrame, categories: Sequence[str] = CHOICES) -> str:
@@ -181,8 +176,8 @@ def image_html(
         data |= {"wide": width, "tall": height} if is_shrunk else {}
         data |= {"frames": pixels.frames} if pixels.frames > 1 else {}
         data |= {"packed": _address(packed_png(pixels, side))} if pixels.deep else {}
-    png, shrunk = _address(plain_png(pixels, side)), side if is_shrunk else None
-    return macro("case_image", "figure")(called, png, data, width, height, pixels, shrunk)
+    address, smaller = _address(plain_png(pixels, side)), side if is_shrunk else None
+    return macro("case_image", "figure")(called, address, data, width, height, pixels, smaller)
 
 
 def whole(name: object, images: Mapping[str, bytes], frame: int = 1, called: str = "") -> File:
@@ -203,8 +198,8 @@ def whole(name: object, images: Mapping[str, bytes], frame: int = 1, called: str
         raise InputError("the image is missing; load the page again.")
     pixels = read_pixels(images[str(name)], called or str(name), frame)
     side = max(pixels.values.shape[:2])
-    png = packed_png(pixels, side) if pixels.deep else plain_png(pixels, side)
-    return File(png, "image/png", {"shades": _shades(pixels)})
+    picture = packed_png(pixels, side) if pixels.deep else plain_png(pixels, side)
+    return File(picture, "image/png", {"shades": _shades(pixels)})
 
 
 def image_asked(question: Mapping[str, Any], case: pd.Series) -> str:
@@ -229,3 +224,18 @@ def _shades(pixels: Pixels) -> dict[str, str]:
 
 def _address(png: bytes) -> str:
     return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
+
+
+def plain_png(pixels: Pixels, side: int) -> bytes:
+    """The picture in its window as an 8-bit PNG without metadata, its longest side at most `side` pixels."""
+    return png(Image.fromarray(windowed(shrunk(pixels, side))))
+
+
+def packed_png(pixels: Pixels, side: int) -> bytes:
+    """The stored values of a grey picture as a colour PNG, red the high byte and green the low one.
+
+    A browser hands out 8 bits a channel; so a script has all 16, and puts them through a window itself.
+    """
+    values = shrunk(pixels, side).values.astype(np.uint16)
+    channels = (values >> 8, values & 255, np.zeros_like(values))
+    return png(Image.fromarray(np.stack(channels, axis=-1).astype(np.uint8)))

@@ -14,11 +14,11 @@ from mrb_lib.review.explorer.data import ExplorerData, judges_of
 from mrb_lib.review.failures.query import REVIEWS, Query, axes, facets, select
 from mrb_lib.review.records.exchange import guarded, regions_from
 from mrb_lib.review.records.marks import Adjudication, CaseTag, Region, case_fingerprint, current, current_tags
+from mrb_lib.review.records.questions import QUESTIONS, adjudication_columns
 from mrb_lib.review.records.store import REVIEW, Store, open_store
 from mrb_lib.stats.options import BoolArray, IntArray
 from mrb_lib.stats.where import cases_where, values_by_case
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.questions import QUESTIONS, adjudication_columns
 from mrb_lib.tables.schema import CHOICES
 
 LABELS = {

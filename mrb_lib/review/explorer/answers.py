@@ -43,9 +43,9 @@ from mrb_lib.review.failures.kinds import KINDS, Kinds
 from mrb_lib.review.failures.query import PLACES, REVIEWS, Query, check_words, from_fragment, sort_value, to_fragment
 from mrb_lib.review.pages import kind_note, template, visible
 from mrb_lib.review.records.marks import ADDED, REMOVED, CaseTag, SavedView
+from mrb_lib.review.records.questions import ORDER_EFFECT, QUESTIONS, REASONS
 from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.questions import ORDER_EFFECT, QUESTIONS, REASONS
 from mrb_lib.tables.schema import NO_PROBE
 
 _OWN = ("list", "filters", "form", "tags", "views", "probed", "explorer")

@@ -13,10 +13,9 @@ from urllib.parse import parse_qsl, quote, urlencode
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.where import syntax_tree
 from mrb_lib.review.failures.kinds import ANY_PROBE, KINDS, SORTS, Kinds
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice
-from mrb_lib.stats.where import OUTCOMES
+from mrb_lib.stats.where import OUTCOMES, syntax_tree
 from mrb_lib.tables.errors import InputError
 
 PLACES: Final = ("organ", "department", "modality")

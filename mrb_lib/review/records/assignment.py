@@ -108,20 +108,6 @@ def whole_groups(dealt: pd.DataFrame, together: Mapping[str, Sequence[str]] | No
     return out.assign(position=out.groupby("annotator").cumcount())
 
 
-def steps_in_order(cases: pd.DataFrame) -> dict[str, tuple[str, ...]] | None:
-    """The steps of each response, by the first; a case that is no step stands alone. None where none is one.
-
-    Parameters
-    ----------
-    cases : of a benchmark that was loaded, in which the steps of an item are 1, 2, ... in the order of the rows
-    """
-    if "step" not in cases or cases["step"].isna().all():
-        return None
-    is_step = cases["step"].notna()
-    group = cases["case_id"].mask(is_step, cases["item"])
-    return {steps[0]: steps for steps in cases["case_id"].groupby([is_step, group], sort=False).agg(tuple)}
-
-
 def choose_cases(
     case_ids: Sequence[str], n: int, *, seed: int, first: Sequence[str] = (), blocks: Blocks | None = None
 ) -> list[str]:

@@ -18,12 +18,11 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
 from mrb_lib.benchmarks.formats.sources import read_cells
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.benchmarks.table_digests import SUMS, TABLES, record_digests
 from mrb_lib.review.records.marks import Adjudication, CaseTag, Region
+from mrb_lib.review.records.questions import QUESTIONS, adjudication_columns, list_columns
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
-from mrb_lib.tables.questions import QUESTIONS, adjudication_columns, list_columns
 from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.orders import choice_to_shown
 
@@ -159,8 +158,6 @@ def write_annotations(frame: pd.DataFrame, path: Path) -> None:
     rows = conform(frame, "annotations", str(path))
     is_csv = _ending(path, (".parquet", ".csv")) == ".csv"
     write_atomic(path, rows.to_csv(index=False, lineterminator="\n") if is_csv else rows.to_parquet(index=False))
-    if path.name in TABLES and (path.parent / SUMS).is_file():
-        record_digests(path.parent)
 
 
 def regions_from(items: Iterable[Any]) -> tuple[Region, ...]:

@@ -10,9 +10,10 @@ from uuid import uuid4
 
 import pandas as pd
 
+from mrb_lib.review.records.questions import QUESTIONS
+from mrb_lib.stats.annotators import ADJUDICATION_VERDICTS, WITHDRAWN
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.questions import QUESTIONS
-from mrb_lib.tables.schema import ADJUDICATION_VERDICTS, ORDERS, WITHDRAWN
+from mrb_lib.tables.schema import ORDERS
 
 ADDED, REMOVED = "added", "removed"
 LONGEST_TAG, LONGEST_VIEW = 40, 80
@@ -269,7 +270,7 @@ class SavedView(Entry, kind="view"):
 
 
 def case_fingerprint(case: Mapping[str, object]) -> str:
-    """SHA-256 of what a person judges in a case: question, responses, image names and, of a step, the steps before it.
+    """SHA-256 of what a person judges in a case: question, responses, image names, and what a response continues.
 
     Parameters
     ----------

@@ -11,9 +11,9 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
 from mrb_lib.benchmarks.votes import gold
+from mrb_lib.review.records.questions import REASONS, adjudication_columns, list_columns
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
-from mrb_lib.tables.questions import REASONS, adjudication_columns, list_columns
 from mrb_lib.tables.schema import SIMULATED
 
 TRUTH = "truth.parquet"

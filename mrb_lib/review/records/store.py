@@ -33,8 +33,8 @@ from mrb_lib.review.records.marks import (
     current,
     current_tags,
 )
+from mrb_lib.review.records.questions import QUESTIONS, REASONS, adjudication_columns, list_columns
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.questions import QUESTIONS, REASONS, adjudication_columns, list_columns
 
 ANNOTATE, REVIEW = "annotate", "review"
 _ASSIGNMENT_COLUMNS = ("benchmark", "case_id", "annotator", "position", "order", "created")

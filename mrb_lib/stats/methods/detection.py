@@ -1,4 +1,4 @@
-"""Findings of judges in single responses: labels of which several may apply, and wrong steps."""
+"""Findings of judges in single responses: labels of which several may apply."""
 
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,7 @@ from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
 from mrb_lib.stats.verdicts import ANSWERS, Verdicts, label_gold
 
-LABEL, STEP = "label", "step"
+LABEL = "label"
 
 
 def outcomes(verdicts: Verdicts, counted: BoolArray, given: BoolArray, applies: BoolArray) -> FloatArray:
@@ -131,64 +131,3 @@ def label_part(analysis: Analysis) -> pd.DataFrame:
     rows, made = grid(analysis, names, measures, summed(verdicts.seen) > 0, tallies)
     rivals = names.groupby(["dimension", "label"], dropna=False).ngroup()
     return rows.assign(part=LABEL, with_best=with_best(made["f1"], rivals))
-
-
-def step_part(analysis: Analysis) -> pd.DataFrame:
-    """Make the rows about the steps of responses; without any where no case is a step.
-
-    An error is a category that is not acceptable or, where none is named so, the lowest; nominal ones have no lowest.
-    A verdict without a choice is wrong for `step_accuracy`, and calls nothing erroneous.
-    """
-    verdicts, cases = analysis.verdicts, analysis.cases.reset_index(drop=True)
-    steps = cases.reindex(columns=["item", "step"]).dropna()
-    is_error = ~np.isin(verdicts.categories, analysis.meta.acceptable or verdicts.categories[1:])
-    if steps.empty or verdicts.cells.empty or (analysis.level == "nominal" and not analysis.meta.acceptable):
-        return pd.DataFrame()
-    on_step = cases.index.isin(steps.index)[:, None]
-    label = verdicts.gold(np.where(on_step, analysis.labels, -1))
-    labelled, answered = label >= 0, verdicts.choice >= 0
-    wrong, flagged = labelled & is_error[label], answered & is_error[verdicts.choice]
-    right = labelled & answered & (wrong == flagged)
-    times, shares = verdicts.total(labelled), outcomes(verdicts, labelled, flagged, wrong)
-    first = _first_errors(verdicts, steps, labelled, wrong, right)
-    measures = {
-        "coverage": Measure(mean(divide(verdicts.total(answered & labelled), times))),
-        "step_accuracy": Measure(mean(divide(verdicts.total(right), times)), intervals.share),
-        "first_error_accuracy": Measure(mean(first), intervals.share),
-    }
-    tallies = {"n_excluded": on_step & (times == 0), "n_items": np.isfinite(first)}
-    tallies |= {"n_positive": shares[2] > 0, "n_flagged": shares[1] > 0}
-    cells = verdicts.cells[["judge", "dimension"]]
-    rows, made = grid(analysis, cells, measures | precision_and_recall(shares), verdicts.seen & on_step, tallies)
-    return rows.assign(part=STEP, with_best=with_best(made["f1"], cells["dimension"]))
-
-
-def _first_errors(
-    verdicts: Verdicts, steps: pd.DataFrame, labelled: BoolArray, wrong: BoolArray, right: BoolArray
-) -> FloatArray:
-    """Return whether a judge finds the first error of a response, or that it has none, at its first step.
-
-    The measure is that of ProcessBench (Zheng et al. 2024, arXiv 2412.06559). A response counts in a repeat where all
-    its steps, up to the annotators' first error if there is one, have a label and a verdict.
-
-    Parameters
-    ----------
-    steps : the `item` and `step` of the cases that are steps, by position
-    labelled, wrong, right : one entry per verdict: its step has a label, it is erroneous, and the verdict is right
-
-    Returns
-    -------
-    float array, shape (cases, cells), the mean over repeats; NaN where nothing counts
-    """
-    order = steps["step"].astype(np.float64).groupby(steps["item"])
-    steps = steps.assign(place=order.rank(method="first"), size=order.transform("size"), head=order.transform("idxmin"))
-    rows = pd.DataFrame({"case": verdicts.case, "cell": verdicts.cell, "repeat": verdicts.repeat})
-    rows = rows.assign(labelled=labelled, wrong=wrong, right=right).join(steps, on="case", how="inner")
-    keys = ["head", "cell", "repeat"]
-    rows["error"] = rows["place"].where(rows["wrong"])
-    rows["last"] = rows.groupby(keys)["error"].transform("min").fillna(rows["size"])
-    until = rows[rows["place"] <= rows["last"]].groupby(keys)
-    counts = until.agg({"labelled": "sum", "right": "sum", "last": "first"})
-    counts = counts[counts["labelled"] == counts["last"]]
-    means = (counts["right"] == counts["last"]).groupby(["head", "cell"]).mean().unstack()
-    return means.reindex(index=range(verdicts.n_cases), columns=range(len(verdicts.cells))).to_numpy(np.float64)

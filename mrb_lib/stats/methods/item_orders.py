@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.items import item_keys
+from mrb_lib.benchmarks.case_digests import item_keys
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide, sums_by
 from mrb_lib.stats.methods.rank_agreement import kendall
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.annotators import last_words
+from mrb_lib.stats.annotators import ADJUDICATION_VERDICTS, WITHDRAWN, last_words
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.estimation import mean
 from mrb_lib.stats.grid import Measure, grid
@@ -17,8 +17,6 @@ from mrb_lib.stats.phrases import main_dimension, main_rows, number, opening
 from mrb_lib.stats.scoring import score
 from mrb_lib.stats.tables.agreement import COEFFICIENTS, agreement_of
 from mrb_lib.stats.verdicts import labels_of
-from mrb_lib.tables.questions import QUESTIONS
-from mrb_lib.tables.schema import ADJUDICATION_VERDICTS, WITHDRAWN
 
 REVIEWERS, REASONS, ANSWERS = "reviewers", "reasons", "answers"
 ALL_DIMENSIONS = "all"
@@ -125,8 +123,11 @@ def _reasons(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
 
 
 def _answers(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
-    """Make one row per judge, question of the form and option, beside the reasons; without a judge, `judge` is null."""
-    asked = [one.name for one in QUESTIONS if not one.is_open and one.name in marks]
+    """Make one row per judge, question of the form and option, beside the reasons; without a judge, `judge` is null.
+
+    The columns of the questions stand between `judge` and `regions`.
+    """
+    asked = [name for name in marks.loc[:, "judge":"regions"].columns[1:-1] if name != REASONS]
     about = marks.melt(["case_id", "judge"], asked, "question", "answer").explode("answer").dropna(subset="answer")
     rows = _shares(analysis, about.fillna({"judge": ""}), ["judge", "question"], "answer")
     return rows.assign(judge=rows["judge"].replace("", None), part=ANSWERS)

@@ -15,7 +15,7 @@ from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.methods.welch import unpaired
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, of_judges, on, points
-from mrb_lib.tables.dates import day_span
+from mrb_lib.tables.validation import day_span
 
 NO_CUTOFF: Final = "the roster states no training cut-off"
 OF_BASE: Final = "the cut-off is that of the model that the judge was trained from: its own may be later"

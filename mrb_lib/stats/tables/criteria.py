@@ -1,5 +1,6 @@
 """Which criteria of a rubric decide a judge's errors?"""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,8 @@ from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.methods.detection import weighted
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
 from mrb_lib.stats.scoring import score
-from mrb_lib.tables.rubrics import counted, read_decisions, read_rubric
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.rubrics import counted, read_rubric
 from mrb_lib.tables.schema import ORDERS
 
 FEWEST, _EQUAL, _SHOWN = 10, 1e-9, 60
@@ -133,7 +135,12 @@ def decisions(analysis: Analysis) -> pd.DataFrame:
     entries = []
     for row in known.merge(analysis.panel.criteria.drop(columns="probe")).to_dict("records"):
         rubric = row["rubric"]
-        a, b = read_decisions(row["criteria"], rubric, row["case_id"])
+        try:
+            sides = json.loads(row["criteria"])
+            a, b = (np.array(sides[name], dtype=np.float64).reshape(len(rubric)) for name in ("a", "b"))
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            fault = f"the rubric of case {row['case_id']} has {len(rubric)} criteria, and decisions on it do not fit"
+            raise InputError(f"verdicts: {fault}; judge it again, or restore the rubric.") from error
         at = row["verdict"], row["cell"], row["case"]
         entries += [(*at, rubric[i].text, rubric[i].weight, a[i], b[i]) for i in counted(rubric, row["dimension"])]
     return pd.DataFrame(entries, columns=["verdict", "cell", "case", "criterion", "weight", "a", "b"])

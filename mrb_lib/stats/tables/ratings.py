@@ -1,4 +1,4 @@
-"""Does a judge rate single responses as clinicians do: their category, their labels and their steps?"""
+"""Does a judge rate single responses as clinicians do: their category and their labels?"""
 
 from functools import partial
 from typing import Any, Final
@@ -16,7 +16,7 @@ from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Quantity, 
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
 from mrb_lib.stats.methods import detection
-from mrb_lib.stats.methods.detection import LABEL, STEP
+from mrb_lib.stats.methods.detection import LABEL
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, number, of_judges, opening
 from mrb_lib.tables.errors import NotApplicable
@@ -31,16 +31,15 @@ UPSIDE_DOWN = "uses the scale upside down: spearman is significantly below 0"
 NO_PRECISION = "precision is undefined: the judge finds nothing"
 NO_RECALL = "recall is undefined: there is nothing to find"
 NO_F1 = "f1 is undefined: there is nothing to find, and the judge finds nothing"
-NO_ITEMS = "no response has verdicts and labels up to its first error"
 _SHROUT: Final = "Shrout and Fleiss 1979"
 _NUMBERS: Final = "with the mean of the clinicians' numbers"
-_RATED, _FOUND, _STEPS = (RATING,), (LABEL, STEP), (STEP,)
+_RATED, _FOUND = (RATING,), (LABEL,)
 
 
 def sentence(rows: pd.DataFrame) -> str:
     """Say for each part which judge is best, if a corrected test shows it, and who uses the scale upside down."""
     said = []
-    for part, reads in ((RATING, _of_ratings), (LABEL, _of_errors), (STEP, _of_errors)):
+    for part, reads in ((RATING, _of_ratings), (LABEL, _of_labels)):
         own = rows[rows["part"] == part]
         if len(own):
             said.append(f"{opening(main_dimension(own))}, {reads(main_rows(own))}.")
@@ -56,8 +55,8 @@ def _of_ratings(rows: pd.DataFrame) -> str:
     return f"{said}; with the scale upside down: {', '.join(turned)}" if len(turned) else said
 
 
-def _of_errors(rows: pd.DataFrame) -> str:
-    return _best(rows[rows["label"].isna()], "f1", f"F1 of {rows['part'].iloc[0]}s")
+def _of_labels(rows: pd.DataFrame) -> str:
+    return _best(rows[rows["label"].isna()], "f1", "F1 of labels")
 
 
 def _best(rows: pd.DataFrame, name: str, what: str) -> str:
@@ -76,7 +75,7 @@ def _best(rows: pd.DataFrame, name: str, what: str) -> str:
     "ratings",
     question="does a judge rate responses as clinicians do: as high, in the same order, and as safe",
     columns=[
-        Column("part", "rating (category), label (one of several), or step", "text"),
+        Column("part", "rating (category) or label (one of several)", "text"),
         shared("judge", "dimension"),
         Column("label", "the label; null: all labels together", "text"),
         shared("subfields", "n", "n_excluded", "n_seen", "clusters"),
@@ -100,17 +99,14 @@ def _best(rows: pd.DataFrame, name: str, what: str) -> str:
         estimated("specificity", "share of acceptable responses called acceptable", null=ONE_SIDE, parts=_RATED),
         estimated("f1_unacceptable", "F1 of finding unacceptable responses", null=ONE_SIDE, parts=_RATED),
         Column("n_undecided", "times just half of the annotators give a label: not counted", "count"),
-        Column("n_positive", "times the label applies; steps that annotators call erroneous", "count"),
-        Column("n_flagged", "times the judge gives the label; steps it calls erroneous", "count"),
-        estimated("precision", "share of labels or errors given that apply", null=NO_PRECISION, parts=_FOUND),
-        estimated("recall", "share of labels or errors that the judge finds", null=NO_RECALL, parts=_FOUND),
+        Column("n_positive", "times the label applies", "count"),
+        Column("n_flagged", "times the judge gives the label", "count"),
+        estimated("precision", "share of labels given that apply", null=NO_PRECISION, parts=_FOUND),
+        estimated("recall", "share of labels that the judge finds", null=NO_RECALL, parts=_FOUND),
         estimated("f1", "harmonic mean of precision and recall", null=NO_F1, parts=_FOUND),
-        estimated("step_accuracy", "share of steps that judge and annotators both call erroneous, or neither"),
-        Column("n_items", "responses with labels and verdicts up to the first error", "count"),
-        estimated("first_error_accuracy", "share of responses whose first error is found", null=NO_ITEMS, parts=_STEPS),
     ],
     sentence=sentence,
-    headline=("weighted_kappa", "icc", "mean_difference", "f1", "first_error_accuracy"),
+    headline=("weighted_kappa", "icc", "mean_difference", "f1"),
     uses=(*(name for name in TESTED if name != "policy"), "level", "probe"),
     label_sets=True,
     why_no_ratings="",
@@ -126,23 +122,21 @@ def ratings(analysis: Analysis) -> pd.DataFrame:
     acceptable category. Where votes give no label (equal votes), it is unacceptable if half or more of its annotators
     say so: `n_by_votes`. Under the rule unanimous, cases without a label do not count.
 
-    Part `label`: dimensions of several labels, see `stats.methods.detection.label_part`. Part `step`: cases that are
-    steps of a response, see `stats.methods.detection.step_part`.
+    Part `label`: dimensions of several labels, see `stats.methods.detection.label_part`.
 
     Notes
     -----
-    `p_value` is of no `mean_difference`. `with_best` is by `weighted_kappa`, of labels and steps by `f1`, see
+    `p_value` is of no `mean_difference`. `with_best` is by `weighted_kappa`, of labels by `f1`, see
     `stats.methods.detection.with_best`. The clinicians' mean is more reliable than one annotator's number: `icc` says
     how well the judge matches that mean; the table `ceiling` compares judges with single annotators. Values are
     compared with scikit-learn, pingouin and scipy in `tests/stats/tables/test_ratings.py`, coverage in
     `tests/simulation/test_ratings.py`.
     """
-    makers = (rating_part, detection.label_part, detection.step_part)
-    parts = [rows for make in makers if len(rows := make(analysis))]
+    parts = [rows for make in (rating_part, detection.label_part) if len(rows := make(analysis))]
     if not parts and analysis.names:
         raise NotApplicable(
             "table ratings: the categories are nominal; add --level ordinal if they stand in order from the lowest, "
-            "name the categories of steps without error as acceptable in benchmark.toml, or use --table accuracy."
+            "or use --table accuracy."
         )
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 

@@ -15,9 +15,8 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta, write_meta
 from mrb_lib.tables.schema import ORGAN_DEPARTMENT, ORGANS
 from mrb_lib.tables.validation import Finding
 
-from ..near_copies import sentence, stored
+from ..near_copies import bench, stored
 
-TOPICS = [sentence(i, 6) for i in range(24)]
 DIMENSIONS = ("accuracy", "overall")
 ANNOTATORS = ("anna", "ben", "carla")
 META = BenchmarkMeta("sound", "clinical", DIMENSIONS, ("A", "B", "tie"))
@@ -58,19 +57,12 @@ def picture(seed: int, size: tuple[int, int] = (24, 16), mode: str = "RGB", **op
 
 def sound() -> Sound:
     """Twenty-four cases, two dimensions, three annotators, an image each, and nothing wrong."""
-    n = len(TOPICS)
+    n, organs = 24, [ORGANS[i % len(ORGANS)] for i in range(24)]
     rows = [
-        {
-            "case_id": f"case-{i + 1:02d}",
-            "question": f"Please describe the {topic} in this image.",
-            "response_a": f"The image shows {topic}, clearly visible at this level.",
-            "response_b": f"There may be {topic}; further imaging is advised.",
-            "images": [f"scan-{i + 1:02d}.png"],
-            "organ": ORGANS[i % len(ORGANS)],
-            "department": ORGAN_DEPARTMENT[ORGANS[i % len(ORGANS)]],
-        }
-        for i, topic in enumerate(TOPICS)
-    ]
+        {"case_id": f"case-{i:02d}", "images": [f"scan-{i:02d}.png"], "organ": organ,
+         "department": ORGAN_DEPARTMENT[organ]}
+        for i, organ in enumerate(organs, 1)
+    ]  # fmt: skip
     # Gold that alternates in an irregular way, half A and half B.
     side = ["A" if (i * 7) % n < n // 2 else "B" for i in range(n)]
     votes = [
@@ -80,7 +72,7 @@ def sound() -> Sound:
         for dimension in DIMENSIONS
     ]
     annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
-    return Sound(pd.DataFrame(rows), annotations, {f"scan-{i + 1:02d}.png": picture(i) for i in range(n)})
+    return Sound(bench(rows).cases, annotations, {f"scan-{i + 1:02d}.png": picture(i) for i in range(n)})
 
 
 def places(findings: list[Finding]) -> list[tuple[str, str, int | None, str | None]]:

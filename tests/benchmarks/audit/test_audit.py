@@ -33,8 +33,6 @@ def test_a_folder_that_is_not_there_is_a_wrong_argument(tmp_path: Path) -> None:
     [
         ("benchmark.toml", None, "missing"),
         ("benchmark.toml", b"name = ", "not valid TOML"),
-        ("benchmark.toml", b'name = "x"\n', "is missing"),
-        ("benchmark.toml", b'name = "x"\nkind = "odd"\n', "'odd' must be 'clinical'"),
         ("cases.parquet", None, "missing"),
         ("cases.parquet", b"", "empty"),
         ("cases.parquet", b"PAR1 and no more", "not a parquet file"),
@@ -87,19 +85,6 @@ def test_what_is_damaged_comes_before_what_is_wrong_in_it(tmp_path: Path) -> Non
     assert places(audit(folder)) == [("error", "cases.parquet", 3, "images")]
 
 
-def test_every_row_that_breaks_the_contract_is_listed(tmp_path: Path) -> None:
-    def change(b: Sound) -> None:
-        b.put("response_a", 4, None)
-        b.annotations.loc[2, "choice"] = "C"
-        b.annotations.loc[5, "dimension"] = "beauty"
-
-    findings = audit_with(tmp_path, change)
-    errors = [place for place in places(findings) if place[0] == "error"]
-    assert ("error", "cases.parquet", 4, "response_a") in errors
-    assert ("error", "annotations.parquet", 3, "choice") in errors
-    assert ("error", "annotations.parquet", 6, "dimension") in errors
-
-
 def test_an_annotation_of_an_unknown_case_is_listed(tmp_path: Path) -> None:
     def change(b: Sound) -> None:
         extra = pd.DataFrame([("case-99", "anna", "overall", "A")], columns=b.annotations.columns)
@@ -133,11 +118,8 @@ def test_errors_come_before_warnings_before_infos(tmp_path: Path) -> None:
     assert severities == ["error", "warning", "info"]
 
 
-@pytest.mark.parametrize(("name", "folder"), [("pandalm", "pandalm"), ("judgebench", "judgebench_pairs")])
-def test_published_data_gives_no_error_and_only_warnings_that_are_so(
-    reference_data: Path, tmp_path: Path, name: str, folder: str
-) -> None:
-    imported = READERS[name].convert(reference_data / folder)
+def test_published_data_gives_no_error_and_only_warnings_that_are_so(reference_data: Path, tmp_path: Path) -> None:
+    imported = READERS["pandalm"].convert(reference_data / "pandalm")
     save(imported.benchmark, tmp_path)
     cases = imported.benchmark.cases
     warned = [finding for finding in audit(tmp_path) if finding.severity != "info"]
@@ -152,5 +134,4 @@ def test_published_data_gives_no_error_and_only_warnings_that_are_so(
             assert lists_options(row["question"])
         else:
             assert "control character" in finding.problem and not row[finding.column].isprintable()
-    expected = {"pandalm": 55, "judgebench": 4}
-    assert len(warned) == expected[name]
+    assert len(warned) == 55

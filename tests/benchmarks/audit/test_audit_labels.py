@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.audit.labels import alike_names, annotation_findings, cluster_findings
+from mrb_lib.benchmarks.audit.labels import annotation_findings, cluster_findings
 
 from .sound_benchmark import Sound, audit_with, places
 
@@ -71,11 +71,6 @@ def test_each_unknown_subfield_is_one_finding_with_the_name_to_write(tmp_path: P
     for finding, cure in zip(findings, UNKNOWN.values(), strict=True):
         assert finding.cure.startswith(cure)
     assert "(2 cases)" in findings[1].problem
-
-
-def test_only_names_that_an_import_joins_have_that_cure() -> None:
-    assert "--normalize-names" in alike_names("f", "annotator", ["x", "X"]).cure
-    assert "--normalize-names" not in alike_names("f", "case_id", ["x", "X"]).cure
 
 
 def test_an_id_that_repeats_suggests_a_cluster() -> None:

@@ -23,7 +23,7 @@ SIDES = ["train"] * 6 + ["validation"] * 3 + ["test"] * 3
 def planted(change: Callable[[list[dict[str, object]]], object] = lambda rows: None) -> Benchmark:
     """Twelve cases with an image each, split by hand, with what `change` plants."""
     rows: list[dict[str, object]] = [{"images": [f"{i}.png"], "split": side} for i, side in enumerate(SIDES)]
-    images = PICTURES | {"again.jpg": stored_again(drawing(2))["jpeg"], "copy.png": PICTURES["2.png"]}
+    images = PICTURES | {"again.jpg": stored_again(drawing(2)), "copy.png": PICTURES["2.png"]}
     change(rows)
     return bench(rows, images)
 
@@ -152,15 +152,6 @@ def test_a_unit_is_that_of_the_rule(made: Path) -> None:
     by_ward = replace(benchmark, cases=wards, meta=replace(benchmark.meta, extra={"split": rule}))
     assert split_findings(benchmark) == []
     assert len(split_findings(by_ward)) == int(benchmark.cases["split"].ne("train").sum())
-
-
-def test_an_image_behind_a_link_stops_no_audit(made: Path) -> None:
-    (made / "images" / "0.png").unlink()
-    (made / "images" / "0.png").symlink_to("/etc/hostname")
-    (made / "images" / "1.png").write_bytes(b"not an image")
-    (made / "images" / "2.png").unlink()
-    problems = " ".join(finding.problem for finding in audit(made))
-    assert "link out of the folder" in problems
 
 
 def test_the_embedded_benchmark_passes_as_it_is_shipped(tmp_path: Path) -> None:

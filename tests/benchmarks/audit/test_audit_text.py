@@ -1,6 +1,8 @@
 """One defect in the texts at a time: that finding, in its row and column, and no other."""
 
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -8,18 +10,17 @@ import pytest
 from .sound_benchmark import Sound, audit_with, picture, places
 
 
-@pytest.mark.parametrize("blank", ["", " \n\t", "\u00a0"])
-def test_a_blank_text(tmp_path: Path, blank: str) -> None:
-    """Whichever text it is, here of three cases."""
-    rows = {"question": 5, "response_a": 6, "response_b": 7}
+def test_a_blank_text(tmp_path: Path) -> None:
+    """Whichever text it is, and whatever it consists of."""
+    rows = dict(enumerate(product(("question", "response_a", "response_b"), ("", " \n\t", "\u00a0")), start=5))
 
     def change(b: Sound) -> None:
-        for column, row in rows.items():
+        for row, (column, blank) in rows.items():
             b.put(column, row, blank)
 
     findings = audit_with(tmp_path, change)
-    assert places(findings) == [("warning", "cases.parquet", row, column) for column, row in rows.items()]
-    assert [finding.case_id for finding in findings] == ["case-05", "case-06", "case-07"]
+    assert places(findings) == [("warning", "cases.parquet", row, column) for row, (column, _) in rows.items()]
+    assert [finding.case_id for finding in findings] == [f"case-{row:02d}" for row in rows]
 
 
 def test_identical_responses_whatever_their_case_and_spaces(tmp_path: Path) -> None:
@@ -44,59 +45,45 @@ def copy_case(b: Sound, *, flip: bool = False, images: str = "same", **changes: 
     b.annotations = pd.concat([b.annotations, votes], ignore_index=True)
 
 
-def test_a_copied_case(tmp_path: Path) -> None:
-    findings = audit_with(tmp_path, copy_case)
-    assert places(findings) == [("warning", "cases.parquet", 25, "question")]
-    assert "case-04 in row 4" in findings[0].problem
-
-
-def test_a_copied_case_under_another_image_name(tmp_path: Path) -> None:
-    findings = audit_with(tmp_path, lambda b: copy_case(b, images="renamed"))
-    assert places(findings) == [("warning", "cases.parquet", 25, "question")]
-
-
-def test_the_same_words_about_another_image_are_another_case(tmp_path: Path) -> None:
-    assert audit_with(tmp_path, lambda b: copy_case(b, images="other")) == []
-
-
-def test_exchanged_responses_are_a_copy(tmp_path: Path) -> None:
-    findings = audit_with(tmp_path, lambda b: copy_case(b, flip=True))
-    assert places(findings) == [("warning", "cases.parquet", 25, "question")]
-
-
-def test_the_same_responses_of_other_responders_are_another_case(tmp_path: Path) -> None:
-    def change(b: Sound) -> None:
-        b.cases["model_a"], b.cases["model_b"] = "one", "two"
-        copy_case(b, model_b="three")
-
-    assert audit_with(tmp_path, change) == []
-
-
 @pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("a nodule of 3 \ufffdm", "U+FFFD"),
-        ("d\u00c3\u00a9bris in the bladder", "Windows-1252"),
-        ("the patient\u00e2\u20ac\u2122s lung", "Windows-1252"),
-        ("37 \u00c2\u00b0C", "Windows-1252"),
-        ("\u00d0\u00bf\u00d1\u20ac\u00d0\u00b8\u00d0\u00b2\u00d0\u00b5\u00d1\u201a", "Windows-1252"),
-        ("a lesion\x00 here", "control character"),
-        ("\x1b[31mred", "control character"),
-        ("\ufeffa lesion", "byte order mark"),
-    ],
-)
-def test_damaged_characters(tmp_path: Path, text: str, what: str) -> None:
-    """In any text, here of three cases."""
-    rows = {"question": 6, "response_b": 7, "reference": 8}
+    ("how", "is_copy"),
+    [({}, True), ({"images": "renamed"}, True), ({"flip": True}, True), ({"images": "other"}, False),
+     ({"model_b": "three"}, False)],
+    ids=["the same", "another image name", "exchanged responses", "another image", "another responder"],
+)  # fmt: skip
+def test_a_copied_case_is_found_and_another_case_is_not(tmp_path: Path, how: dict[str, Any], is_copy: bool) -> None:
+    def change(b: Sound) -> None:
+        if "model_b" in how:
+            b.cases["model_a"], b.cases["model_b"] = "one", "two"
+        copy_case(b, **how)
 
+    findings = audit_with(tmp_path, change)
+    assert places(findings) == [("warning", "cases.parquet", 25, "question")] * is_copy
+    assert all("case-04 in row 4" in finding.problem for finding in findings)
+
+
+DAMAGED = [
+    ("a nodule of 3 \ufffdm", "U+FFFD"),
+    ("d\u00c3\u00a9bris in the bladder", "Windows-1252"),
+    ("the patient\u00e2\u20ac\u2122s lung", "Windows-1252"),
+    ("37 \u00c2\u00b0C", "Windows-1252"),
+    ("\u00d0\u00bf\u00d1\u20ac\u00d0\u00b8\u00d0\u00b2\u00d0\u00b5\u00d1\u201a", "Windows-1252"),
+    ("a lesion\x00 here", "control character"),
+    ("\x1b[31mred", "control character"),
+    ("\ufeffa lesion", "byte order mark"),
+]
+
+
+@pytest.mark.parametrize("column", ["question", "response_b", "reference"])
+def test_damaged_characters(tmp_path: Path, column: str) -> None:
     def change(b: Sound) -> None:
         b.cases["reference"] = "a reference"
-        for column, row in rows.items():
+        for row, (text, _) in enumerate(DAMAGED, start=6):
             b.put(column, row, f"{b.cases[column][row - 1]} {text}")
 
     findings = audit_with(tmp_path, change)
-    assert places(findings) == [("warning", "cases.parquet", row, column) for column, row in rows.items()]
-    assert all(what in finding.problem for finding in findings)
+    assert places(findings) == [("warning", "cases.parquet", 6 + i, column) for i in range(len(DAMAGED))]
+    assert all(what in finding.problem for finding, (_, what) in zip(findings, DAMAGED, strict=True))
 
 
 def test_other_languages_are_not_damage(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """A small data root in the published layout, to be damaged in one way at a time."""
 
-import io
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,8 @@ from mrb_lib.benchmarks.formats import Imported, read_source
 from mrb_lib.replies.reading import parse
 from mrb_lib.tables.schema import CHOICES, DIMENSIONS
 from mrb_lib.tables.validation import conform
+
+from ..near_copies import stored
 
 PANDALM: dict[str, object] = {
     "idx": 1, "motivation_app": "m", "cmp_key": "x_y", "instruction": "Say.", "input": "", "response1": "a",
@@ -56,9 +57,7 @@ def judged(
 
 
 def png(shade: int) -> bytes:
-    stream = io.BytesIO()
-    Image.new("L", (4, 3), shade).save(stream, "PNG")
-    return stream.getvalue()
+    return stored(Image.new("L", (4, 3), shade))
 
 
 def pair(question_id: object, organ: str, **changes: object) -> dict[str, object]:

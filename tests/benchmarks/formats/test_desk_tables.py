@@ -13,7 +13,7 @@ from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.benchmarks.formats import Imported, read_rows, read_source
 from mrb_lib.benchmarks.formats.sources import read_cells
-from mrb_lib.benchmarks.where import case_lookup, matching
+from mrb_lib.stats.where import case_lookup, matching
 from mrb_lib.tables.errors import InputError, MrbError
 
 from .conftest import PLAIN, imported, png, said

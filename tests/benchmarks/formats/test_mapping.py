@@ -1,83 +1,59 @@
 """Columns that a user's files call otherwise are read in every format, and never lost or confused."""
 
 import json
-import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from mrb_lib.benchmarks.formats import READERS, read_source
+from mrb_lib.benchmarks.formats import Imported, read_source
 from mrb_lib.tables.errors import InputError
 
-from .conftest import PANDALM
-
-Change = Callable[[dict[str, object]], dict[str, object]]
+from .conftest import PANDALM, Tree
 
 
-def renaming(**names: str) -> Change:
-    """Rename fields, and give each record a body part."""
-
-    def change(record: dict[str, object]) -> dict[str, object]:
-        return {names.get(name, name): value for name, value in record.items()} | {"body part": "eye"}
-
-    return change
-
-
-def change_json(path: Path, change: Change) -> None:
-    text = path.read_text()
-    records = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
-    path.write_text(json.dumps([change(record) for record in records]))
-
-
-def change_parquet(path: Path, change: Change) -> None:
-    table = pq.read_table(path)
-    names = list(change(dict.fromkeys(table.column_names)))
-    table = table.append_column("body part", pa.array(["eye"] * table.num_rows))
-    pq.write_table(table.rename_columns(names), path)
-
-
-# Of each format: a folder of the reference data, the files of the cases, how to change one, and a field of it with
-# another name.
-FORMATS: dict[str, tuple[str, str, Callable[[Path, Change], None], str, str]] = {
-    "pandalm": ("pandalm", "testset-v1.json", change_json, "instruction", "prompt"),
-    "judgebench": ("judgebench_pairs", "*.jsonl", change_json, "question", "prompt"),
-    "official": ("official_sample", "pair_gt_all/parquet/*.parquet", change_parquet, "answer1_text", "first"),
-}
-ORGAN_OF = dict.fromkeys(FORMATS, "organ") | {"official": "modality"}  # the file's name is the organ there
-
-
-@pytest.mark.parametrize("name", sorted(FORMATS))
-def test_a_field_with_another_name_and_an_unknown_column_are_read(
-    name: str, reference_data: Path, tmp_path: Path
-) -> None:
-    source, files, change, ours, theirs = FORMATS[name]
-    folder = tmp_path / "src"
-    shutil.copytree(reference_data / source, folder)
-    before = READERS[name].convert(folder)
-    for path in sorted(folder.glob(files)):
-        change(path, renaming(**{ours: theirs}))
-    carried = ORGAN_OF[name]
-    with pytest.raises(InputError, match=ours):
-        READERS[name].convert(folder)
-    after = read_source(name, folder, map_=[f"{theirs}={ours}", f"body part={carried}"])
-    cases = after.benchmark.cases
-    assert cases[carried].tolist() == ["eye"] * len(cases)
-    same = [column for column in before.benchmark.cases.columns if column != carried]
-    pd.testing.assert_frame_equal(cases[same], before.benchmark.cases[same])
-    pd.testing.assert_frame_equal(after.benchmark.annotations, before.benchmark.annotations)
-    pd.testing.assert_frame_equal(after.verdicts, before.verdicts)
-    noted = {"format": name, "columns": {theirs: ours, "body part": carried}}
-    assert after.benchmark.meta.extra["import"] == noted
-
-
-def pandalm(folder: Path, records: Iterable[dict[str, object]]) -> Path:
+def pandalm(folder: Path, records: Iterable[Mapping[str, object]]) -> Path:
     folder.mkdir(parents=True)
     (folder / "testset-v1.json").write_text(json.dumps(list(records)))
     return folder
+
+
+def renamed(row: Mapping[str, object], **names: str) -> dict[str, object]:
+    """A record with some fields under other names, and a field that no format knows."""
+    return {names.get(name, name): value for name, value in row.items()} | {"body part": "eye"}
+
+
+def same_but(carried: str, format_: str, before: Imported, folder: Path, *pairs: str) -> None:
+    """Read the renamed files as before, and the unknown field into a column of the cases."""
+    after = read_source(format_, folder, map_=[*pairs, f"body part={carried}"])
+    cases = after.benchmark.cases
+    assert cases[carried].tolist() == ["eye"] * len(cases)
+    pd.testing.assert_frame_equal(
+        cases.drop(columns=carried), before.benchmark.cases.drop(columns=carried, errors="ignore")
+    )
+    pd.testing.assert_frame_equal(after.benchmark.annotations, before.benchmark.annotations)
+    assert dict(after.benchmark.images) == dict(before.benchmark.images)
+    columns = dict(pair.split("=") for pair in pairs) | {"body part": carried}
+    assert after.benchmark.meta.extra["import"] == {"format": format_, "columns": columns}
+
+
+def test_a_field_of_json_with_another_name_and_an_unknown_one_are_read(tmp_path: Path) -> None:
+    folder = pandalm(tmp_path / "renamed", [renamed(PANDALM, instruction="prompt")])
+    with pytest.raises(InputError, match="instruction"):
+        read_source("pandalm", folder)
+    same_but(
+        "organ", "pandalm", read_source("pandalm", pandalm(tmp_path / "plain", [PANDALM])), folder, "prompt=instruction"
+    )
+
+
+def test_columns_and_images_of_the_published_layout_may_have_another_name(tree: Tree) -> None:
+    before = read_source("official", tree.write())
+    assert len(before.benchmark.images) == 2
+    tree.pairs["brain"] = [renamed(row, answer1_text="first", image="picture") for row in tree.pairs["brain"]]
+    with pytest.raises(InputError, match="answer1_text"):
+        read_source("official", tree.write())
+    same_but("modality", "official", before, tree.root, "first=answer1_text", "picture=image")
 
 
 @pytest.mark.parametrize(
@@ -112,15 +88,3 @@ def test_a_value_of_some_records_is_missing_in_the_others_and_unmapped_fields_ar
 def test_the_organ_of_the_published_layout_is_the_files_own(reference_data: Path) -> None:
     with pytest.raises(InputError, match="column question_type: the format fills organ; leave out"):
         read_source("official", reference_data / "official_sample", map_=["question_type=organ"])
-
-
-def test_images_of_the_published_layout_may_have_another_name(reference_data: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "src"
-    shutil.copytree(reference_data / "official_sample", folder)
-    before = dict(READERS["official"].convert(folder).benchmark.images)
-    for path in sorted(folder.glob("pair_gt_all/parquet/*.parquet")):
-        table = pq.read_table(path)
-        pq.write_table(table.rename_columns(["picture" if n == "image" else n for n in table.column_names]), path)
-    after = read_source("official", folder, map_=["picture=image"]).benchmark
-    assert before
-    assert dict(after.images) == before

@@ -277,9 +277,7 @@ def test_normalized_choices_without_a_raw_reply_are_kept_in_any_case(tree) -> No
     assert set(verdicts["status"]) == {"ok", "unparsed"}
 
 
-def test_no_data(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no pair_gt_all folder"):
-        read(tmp_path)
+def test_a_folder_without_pairs_is_named(tmp_path: Path) -> None:
     (tmp_path / "pair_gt_all" / "parquet").mkdir(parents=True)
     with pytest.raises(InputError, match=r"holds no \.parquet file"):
         read(tmp_path)

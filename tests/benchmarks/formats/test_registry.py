@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.benchmarks.formats import READERS, WRITERS
-from mrb_lib.benchmarks.formats.base import declared_options
+from mrb_lib.cli.formats import declared_options
 from mrb_lib.tables.errors import InputError
 
 

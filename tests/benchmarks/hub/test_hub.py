@@ -142,17 +142,7 @@ def test_the_token_is_sent_and_never_shown(
     assert SECRET.encode() not in written
 
 
-def test_offline_uses_a_complete_cache_without_any_request(
-    online: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pull(tmp_path / "bench", repo=REPO)
-    online.requests.clear()
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert load(pull(tmp_path / "again", repo=REPO)).meta.revision == NEW
-    assert online.requests == []
-
-
-def test_offline_refuses_an_absent_or_incomplete_cache(
+def test_offline_uses_a_complete_cache_and_refuses_an_absent_or_incomplete_one(
     online: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -161,10 +151,13 @@ def test_offline_refuses_an_absent_or_incomplete_cache(
     assert online.requests == [] and nothing_left(tmp_path / "bench")
     monkeypatch.delenv("HF_HUB_OFFLINE")
     pull(tmp_path / "bench", repo=REPO)
-    next((tmp_path / "cache").rglob("snapshots/*/nested/pair_gt_all/brain.jsonl")).unlink()
+    online.requests.clear()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert load(pull(tmp_path / "again", repo=REPO)).meta.revision == NEW
+    next((tmp_path / "cache").rglob("snapshots/*/nested/pair_gt_all/brain.jsonl")).unlink()
     with pytest.raises(RunError, match="no complete copy"):
-        pull(tmp_path / "again", repo=REPO)
+        pull(tmp_path / "third", repo=REPO)
+    assert online.requests == []
 
 
 @pytest.mark.parametrize(
@@ -231,13 +224,6 @@ def test_another_layout_is_refused_before_anything_is_downloaded(online: LocalHu
     assert online.fetched() == []
 
 
-def test_damaged_data_leaves_nothing_behind(online: LocalHub, tmp_path: Path) -> None:
-    (online.revisions[NEW] / "nested/pair_gt_all/brain.jsonl").write_text("{", encoding="utf-8")
-    with pytest.raises(InputError, match=r"brain\.jsonl"):
-        pull(tmp_path / "bench", repo=REPO)
-    assert nothing_left(tmp_path / "bench")
-
-
 def test_a_full_disk_is_a_plain_message(online: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
@@ -248,20 +234,19 @@ def test_a_full_disk_is_a_plain_message(online: LocalHub, tmp_path: Path, monkey
     assert nothing_left(tmp_path / "bench")
 
 
-@pytest.mark.parametrize("repo", ["bench", "../bench", "a/b/c", "a b/c", "/etc/passwd"])
-def test_a_name_that_is_no_dataset_is_refused(online: LocalHub, tmp_path: Path, repo: str) -> None:
-    with pytest.raises(InputError, match="owner/name"):
+@pytest.mark.parametrize(
+    ("repo", "endpoint", "message"),
+    [*((repo, None, "owner/name") for repo in ("bench", "../bench", "a/b/c", "a b/c", "/etc/passwd")),
+     *((REPO, endpoint, "HF_ENDPOINT") for endpoint in ("nonsense", "ftp://host", "http://", "http://host:port"))],
+)  # fmt: skip
+def test_what_is_no_data_set_or_no_address_is_refused(
+    online: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repo: str, endpoint: str | None, message: str
+) -> None:
+    if endpoint is not None:
+        monkeypatch.setenv("HF_ENDPOINT", endpoint)
+    with pytest.raises(InputError, match=message):
         pull(tmp_path / "bench", repo=repo)
     assert online.requests == []
-
-
-@pytest.mark.parametrize("endpoint", ["nonsense", "ftp://host", "http://", "http://host:port"])
-def test_an_endpoint_that_is_no_address_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, endpoint: str
-) -> None:
-    monkeypatch.setenv("HF_ENDPOINT", endpoint)
-    with pytest.raises(InputError, match="HF_ENDPOINT"):
-        pull(tmp_path / "bench", repo=REPO)
 
 
 def test_a_fresh_process_honours_the_environment(hub: LocalHub, tmp_path: Path) -> None:

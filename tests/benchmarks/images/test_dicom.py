@@ -56,13 +56,6 @@ def test_the_first_window_of_a_file_is_the_standards(centre: float, width: float
     np.testing.assert_allclose(windowed(read_pixels(content)), expected, atol=0.501)
 
 
-def test_rescaled_values_have_the_window_in_their_own_units() -> None:
-    content = written(RAMP, RescaleSlope=2, RescaleIntercept=-1024, WindowCenter=40, WindowWidth=401)
-    pixels = read_pixels(content)
-    np.testing.assert_array_equal(real(pixels), 2 * RAMP - 1024)
-    assert (pixels.low, pixels.high, pixels.centre, pixels.width) == (-1024, 7166, 39.5, 400)
-
-
 def test_monochrome1_is_shown_with_high_values_dark() -> None:
     light, dark = (
         windowed(read_pixels(written(RAMP, PhotometricInterpretation=f"MONOCHROME{kind}"))).astype(int)

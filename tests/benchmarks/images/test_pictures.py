@@ -1,17 +1,12 @@
 """Images of every kind become small plain pictures; bad ones say why not."""
 
-from pathlib import Path
-
 import numpy as np
-import pydicom
 import pytest
 from PIL import Image
 
-from mrb_lib.benchmarks.images.pictures import open_image, thumbnail, within
+from mrb_lib.benchmarks.images.pictures import thumbnail, within
 
 from ..near_copies import stored
-
-FILES = Path(pydicom.__file__).parent / "data" / "test_files"
 
 
 def test_sixteen_bits_are_scaled_not_cut() -> None:
@@ -26,12 +21,6 @@ def test_every_mode_becomes_plain(mode: str) -> None:
     shown = thumbnail(stored(Image.new(mode, (40, 20)), kind), 10)
     assert shown.mode in ("L", "RGB")
     assert shown.size == (10, 5)
-
-
-def test_dicom_in_colour_stays_in_colour() -> None:
-    shown = open_image((FILES / "SC_rgb_rle.dcm").read_bytes())
-    assert shown.mode == "RGB"
-    np.testing.assert_array_equal(np.asarray(shown), pydicom.dcmread(FILES / "SC_rgb_rle.dcm").pixel_array)
 
 
 def test_an_animation_shows_its_first_frame() -> None:

@@ -1,12 +1,10 @@
 """Pictures keep their depth, and a window shows of it what its formula says."""
 
-import io
-
 import numpy as np
 import pytest
 from PIL import Image
 
-from mrb_lib.benchmarks.images.pictures import packed_png, plain_png, read_pixels, shrunk
+from mrb_lib.benchmarks.images.pictures import read_pixels, shrunk
 from mrb_lib.benchmarks.images.pixels import Pixels, windowed
 
 from ..near_copies import stored
@@ -60,15 +58,6 @@ def test_a_window_is_a_line_from_black_to_white(value: int, expected: int, inver
     assert windowed(pixels)[0, 0] == (255 - expected if inverted else expected)
 
 
-def test_packed_values_come_back_from_the_png() -> None:
-    values = np.random.default_rng(2).integers(0, 65_536, (30, 20), dtype="uint16")
-    with Image.open(io.BytesIO(packed_png(Pixels(values), 30))) as image:
-        packed = np.asarray(image).astype(int)
-        assert image.mode == "RGB"
-        assert not image.info
-    np.testing.assert_array_equal(packed[..., 0] * 256 + packed[..., 1], values)
-
-
 @pytest.mark.parametrize("depth", ["uint8", "uint16"])
 def test_a_shrunk_picture_keeps_its_kind_its_shape_and_its_mean(depth: str) -> None:
     top = np.iinfo(depth).max
@@ -78,9 +67,3 @@ def test_a_shrunk_picture_keeps_its_kind_its_shape_and_its_mean(depth: str) -> N
     assert small.values.shape == (25, 50)
     assert abs(small.values.mean() - values.mean()) < top / 200
     assert shrunk(small, 50) is small
-
-
-def test_a_plain_png_is_the_windowed_picture() -> None:
-    pixels = Pixels(np.arange(0, 400, 4, dtype="uint16").reshape(10, 10), 0, 399, 200, 100)
-    with Image.open(io.BytesIO(plain_png(pixels, 10))) as image:
-        np.testing.assert_array_equal(np.asarray(image), windowed(pixels))

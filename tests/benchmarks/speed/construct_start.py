@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
+from PIL import ImageOps
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "images"))
 
@@ -25,7 +26,7 @@ from mrb_lib.build.construct.start import StartOptions, start
 from mrb_lib.build.construct.work import begin, create_work
 
 EVERY = 20
-KINDS = {"half": STORED["half"], "jpeg": STORED["jpeg"], "mirrored": STORED["FLIP_LEFT_RIGHT"], **ALTERATIONS}
+KINDS = {"half": STORED["half"], "jpeg": STORED["jpeg"], "mirrored": ImageOps.mirror, **ALTERATIONS}
 
 
 def items(n: int) -> Iterator[SourceItem]:

@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.cli.annotate import assign_cases, shown_together
-from mrb_lib.review.annotate.answers import Annotation
+from mrb_lib.cli.annotate import assign_cases
+from mrb_lib.review.annotate.answers import Annotation, ranked_items
 from mrb_lib.review.records.store import Store
 
 ME: Final = "Dr A"
@@ -12,7 +12,7 @@ ME: Final = "Dr A"
 
 def deal(benchmark: Benchmark, store: Store, *, ranked: bool = False, names: tuple[str, ...] = (ME,)) -> None:
     """Assign every case to one of the people, as `mrb annotate` does."""
-    together = shown_together(benchmark, ranked=ranked)
+    together = {item.case_ids[0]: item.case_ids for item in ranked_items(benchmark)} if ranked else None
     assign_cases(benchmark, store, list(names), overlap=1, n_cases=None, shared=0, seed=3, together=together)
 
 

@@ -1,4 +1,4 @@
-"""Ratings, labels, steps and rankings are annotated blinded, by their own keys, and come out as the benchmark has."""
+"""Ratings, labels and rankings are annotated blinded, by their own keys, and come out as the benchmark has."""
 
 import json
 from dataclasses import replace
@@ -9,8 +9,8 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.cli.annotate import deal_disputed, show_agreement, show_until, shown_together
-from mrb_lib.review.annotate.answers import Annotation, RankedAnnotation
+from mrb_lib.cli.annotate import deal_disputed, show_agreement, show_until
+from mrb_lib.review.annotate.answers import Annotation, RankedAnnotation, ranked_items
 from mrb_lib.review.annotate.coordination import Coordination, agreement_so_far
 from mrb_lib.review.annotate.forms import PREFERENCE, RATING, SCREENING, keys_of
 from mrb_lib.review.records.exchange import annotations_of, answer_log
@@ -18,7 +18,7 @@ from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.stats.methods.until import read_target
 from mrb_lib.tables.errors import InputError
-from tests.rated import ERRORS, MEANINGS, RISK, write_labels, write_ranking, write_rating, write_steps
+from tests.rated import ERRORS, MEANINGS, RISK, write_labels, write_ranking, write_rating
 from tests.review.annotate.paging import ME, ask, deal
 
 
@@ -39,6 +39,7 @@ def test_each_category_has_a_key_and_no_digit_stands_for_another_number(labels: 
 
 def test_a_rating_shows_one_response_and_its_own_categories_with_what_they_mean(tmp_path: Path, store: Store) -> None:
     benchmark = load(write_rating(tmp_path))
+    benchmark = replace(benchmark, cases=benchmark.cases.assign(before="<b>Step 1.</b>"))
     deal(benchmark, store)
     assert set(store.assignments(benchmark.meta.name)["order"]) == {"AB"}
     page = Annotation(benchmark, store, RATING)
@@ -47,22 +48,13 @@ def test_a_rating_shows_one_response_and_its_own_categories_with_what_they_mean(
     opened = page.open({"annotator": ME, "after": 0})
     case = benchmark.cases.set_index("case_id").loc[store.assignments(benchmark.meta.name)["case_id"].iloc[0]]
     assert opened["html"].count('data-mrb="answer"') == 1
+    assert "Before it</h3>" in opened["html"] and "&lt;b&gt;Step 1." in opened["html"]
     for telling in (case["model_a"], case["dataset"]):
         assert telling not in json.dumps([about, opened])
     assert ask(page, "choose", 1, dimension="overall", pick="High risk")["answers"] == [{"pick": "High risk"}]
     with pytest.raises(InputError, match="not a choice of this benchmark"):
         ask(page, "choose", 1, dimension="overall", pick="A")
     assert "Drift" not in Coordination(benchmark, store, RATING).html()
-
-
-def test_steps_go_to_one_person_in_order(tmp_path: Path, store: Store) -> None:
-    benchmark = load(write_steps(tmp_path))
-    deal(benchmark, store, names=(ME, "Dr B"))
-    dealt = store.assignments(benchmark.meta.name)
-    of_item = dealt["case_id"].str.split("-").str[0]
-    assert dealt.groupby(of_item)["annotator"].nunique().eq(1).all(), "an item's steps are one person's"
-    for _, own in dealt.groupby("annotator"):
-        assert own["case_id"].tolist() == sorted(own["case_id"]), "in their order, one item each"
 
 
 def _ranked(tmp_path: Path, store: Store, *, ties: bool = False) -> tuple[Benchmark, RankedAnnotation]:
@@ -135,9 +127,9 @@ def test_what_cannot_be_ranked_is_refused_by_name(tmp_path: Path) -> None:
         "no item has 3 responses": {"item": benchmark.cases["case_id"]},
     }.items():
         with pytest.raises(InputError, match=words):
-            shown_together(replace(benchmark, cases=benchmark.cases.assign(**change)), ranked=True)
+            ranked_items(replace(benchmark, cases=benchmark.cases.assign(**change)))
     with pytest.raises(InputError, match="not preferences"):
-        shown_together(load(write_rating(tmp_path / "rating")), ranked=True)
+        ranked_items(load(write_rating(tmp_path / "rating")))
 
 
 def test_each_form_refuses_the_labels_of_the_other(tmp_path: Path, pictured: Benchmark) -> None:

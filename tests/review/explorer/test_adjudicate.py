@@ -16,9 +16,9 @@ from mrb_lib.review.explorer.adjudicate import Reviews, adjudication_from
 from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.data import ExplorerData, explorer_data
 from mrb_lib.review.records.marks import Adjudication
+from mrb_lib.review.records.questions import REASONS
 from mrb_lib.review.records.store import REVIEW
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.questions import REASONS
 from tests.review.explorer.asking import exported, sight
 from tests.review.records.earlier import write_version_4
 

@@ -15,11 +15,11 @@ from mrb_lib.review.explorer.adjudicate import Reviews
 from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.data import explorer_data
 from mrb_lib.review.records.exchange import read_reviews
+from mrb_lib.review.records.questions import QUESTIONS, Question, adjudication_columns, list_columns
 from mrb_lib.review.records.store import open_store
 from mrb_lib.stats.analyze import analyze
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
-from mrb_lib.tables.questions import QUESTIONS, Question, adjudication_columns, list_columns
 from mrb_lib.verdicts.store import empty_verdicts
 from tests.review.records.earlier import write_version_4
 

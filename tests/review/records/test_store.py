@@ -22,9 +22,9 @@ from mrb_lib.review.records.marks import (
     SavedView,
     current,
 )
+from mrb_lib.review.records.questions import REASONS, adjudication_columns
 from mrb_lib.review.records.store import Store, database_url, open_store
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.questions import REASONS, adjudication_columns
 
 HOSTILE = "<script>alert(1)</script>\u202e '; DROP TABLE mrb_events; -- \N{STETHOSCOPE} \u05d0"
 ANSWER = AnnotatorAnswer("demo", "c1", "r1", "overall", "A", "AB")

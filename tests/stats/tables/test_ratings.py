@@ -1,4 +1,4 @@
-"""Ratings, their labels and steps, against scikit-learn, pingouin, loops and planted rates."""
+"""Ratings against scikit-learn, pingouin and loops."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,6 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, f1_score, recall_score
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.ratings import RatingJudge
 from mrb_lib.stats.analyze import TABLES, analyze
@@ -19,7 +18,6 @@ from mrb_lib.stats.columns import ALIKE, NO_CASES
 from mrb_lib.stats.tables import ratings as ratings_table
 from mrb_lib.stats.tables.gains import NOT_BOTH
 from mrb_lib.stats.tables.probes import NO_ORDERS
-from mrb_lib.stats.tables.ratings import NO_F1, NO_PRECISION, NO_RECALL
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import category_numbers
 from tests.stats.rated import SCALE, benchmark, simulated, verdicts
@@ -309,154 +307,3 @@ def test_calibration_of_a_judge_that_is_always_right_says_so() -> None:
         assert rows.loc[judge, "accuracy"] == accuracy
         assert np.isnan(rows.loc[judge, "auroc"])
         assert "of ratings, every verdict) is right, or every one is wrong" in rows.loc[judge, "reason"]
-
-
-WRONG = ("wrong", "poor")
-
-
-def steps(labels: Sequence[str | None], items: Sequence[str], said: Mapping[int, Sequence[str | None]]) -> Data:
-    """A benchmark of steps of items with one annotator; said are the verdicts by repeat, "-" where there is none."""
-    step = pd.Series(items).groupby(list(items)).cumcount() + 1
-    rated = benchmark(
-        {"a": labels}, categories=("wrong", "poor", "right"), acceptable=("right",), dimension="correctness",
-        item=items, step=step, question=items, images=[[] for _ in items],
-    )  # fmt: skip
-    return rated, verdicts({("j", repeat): choices for repeat, choices in said.items()}, "correctness")
-
-
-def of_meta(benchmark: Benchmark, **changed: object) -> Benchmark:
-    return replace(benchmark, meta=replace(benchmark.meta, **changed))
-
-
-def row_of(benchmark: Benchmark, verdicts: pd.DataFrame, **options: object) -> pd.Series:
-    return part_of(analyze(benchmark, verdicts, "ratings", **{"resamples": 200, **options}), "step").iloc[0]
-
-
-def drawn(n_items: int, hit: float, alarm: float, seed: int, **shares: float) -> tuple[list[str], list[str], list[str]]:
-    """Items of 3 to 8 steps of which 20% are wrong, and what a judge with these rates says."""
-    rng = np.random.default_rng(seed)
-    items = [f"i{i}" for i in range(n_items) for _ in range(rng.integers(3, 9))]
-    wrong = rng.random(len(items)) < 0.2
-    flagged = rng.random(len(items)) < np.where(wrong, hit, alarm)
-    names, kind = np.array(["right", *WRONG]), rng.integers(1, 3, size=(2, len(items)))
-    return list(names[wrong * kind[0]]), items, list(names[flagged * kind[1]])
-
-
-def test_the_table_equals_a_plain_loop() -> None:
-    labels, items, one = drawn(60, 0.7, 0.1, 1)
-    rng = np.random.default_rng(2)
-    gold: list[str | None] = [None if rng.random() < 0.03 else label for label in labels]
-    said: dict[int, list[str | None]] = {
-        repeat: [
-            str(rng.choice([choice, "poor"])) if (u := rng.random()) > 0.08 else None if u > 0.03 else "-"
-            for choice in one
-        ]
-        for repeat in range(2)
-    }
-    row = row_of(*steps(gold, items, said))
-    frame = pd.concat([pd.DataFrame({"place": range(len(items)), "gold": gold, "said": own}) for own in said.values()])
-    frame = frame[frame["gold"].notna() & (frame["said"] != "-")]
-    is_wrong, flagged, answered = frame["gold"] != "right", frame["said"].isin(WRONG), frame["said"].notna()
-    hit, one = is_wrong & flagged, pd.Series(1, frame.index)
-    ratios = {
-        "coverage": (answered, one), "step_accuracy": (answered & (is_wrong == flagged), one),
-        "precision": (hit, flagged), "recall": (hit, is_wrong), "f1": (2 * hit, is_wrong * 1 + flagged * 1),
-    }  # fmt: skip
-    for name, (top, bottom) in ratios.items():
-        of_place = pd.DataFrame({"top": top, "bottom": bottom, "place": frame["place"]}).groupby("place").mean().sum()
-        assert row[name] == pytest.approx(of_place["top"] / of_place["bottom"], abs=1e-12), name
-    assert row["first_error_accuracy"] == pytest.approx(first_errors_found(gold, items, said), abs=1e-12)
-    assert row["n"] == frame["place"].nunique()
-    assert row["n"] + row["n_excluded"] == len(items)
-
-
-def first_errors_found(gold: list[str | None], items: list[str], said: dict[int, list[str | None]]) -> float:
-    """The share of items whose first error a judge names, where all up to there is labelled and judged."""
-    found: dict[str, list[bool]] = {}
-    for item, places in pd.Series(range(len(items))).groupby(items):
-        first = next((place for place in places if gold[place] in WRONG), None)
-        until = [place for place in places if first is None or place <= first]
-        for choices in said.values():
-            if all(gold[place] is not None and choices[place] != "-" for place in until):
-                own = next((place for place in places if choices[place] in WRONG), None)
-                right = own == first and all(choices[place] is not None for place in until)
-                found.setdefault(item, []).append(right)
-    return float(np.mean([np.mean(each) for each in found.values()]))
-
-
-def test_planted_rates_are_recovered_within_their_intervals() -> None:
-    """Of 40 draws, the truth lies within the 95% interval in 33 at least; fewer happen once in a thousand."""
-    held = dict.fromkeys(("recall", "precision", "step_accuracy", "first_error_accuracy", "f1"), 0)
-    hit, alarm, n_draws, lengths = 0.5, 0.3, 40, np.arange(3, 9)
-    before = [(0.8 * (1 - alarm)) ** np.arange(length) for length in lengths]  # the steps before a first error
-    first = np.mean([(each * 0.2 * hit).sum() + each[-1] * 0.8 * (1 - alarm) for each in before])
-    precision = 0.2 * hit / (0.2 * hit + 0.8 * alarm)
-    truth = {
-        "recall": hit,
-        "precision": precision,
-        "step_accuracy": 0.2 * hit + 0.8 * (1 - alarm),
-        "first_error_accuracy": first,
-        "f1": 2 * precision * hit / (precision + hit),
-    }
-    for seed in range(n_draws):
-        labels, items, said = drawn(80, hit, alarm, seed)
-        row = row_of(*steps(labels, items, {0: said}), resamples=100)
-        for name, value in truth.items():
-            held[name] += row[f"{name}_low"] <= value <= row[f"{name}_high"]
-    assert min(held.values()) >= 33, held
-
-
-def test_a_judge_without_errors_to_find_has_nulls_and_reasons() -> None:
-    benchmark, verdicts = steps(["right"] * 6, ["a", "a", "a", "b", "b", "b"], {0: ["right"] * 6})
-    row = row_of(benchmark, verdicts)
-    assert row[["recall", "precision", "f1"]].isna().all()
-    assert (row["step_accuracy"], row["first_error_accuracy"], row["n_items"]) == (1, 1, 2)
-    assert row["step_accuracy_low"] < 1
-    for text in (NO_RECALL, NO_PRECISION, NO_F1):
-        assert text in row["reason"]
-
-
-def test_a_judge_trained_on_every_step_keeps_its_row() -> None:
-    labels, items, said = drawn(5, 0.8, 0.1, 4)
-    benchmark, verdicts = steps(labels, items, {0: said})
-    seen = pd.DataFrame({"judge": "j", "case_id": benchmark.cases["case_id"]})
-    row = row_of(benchmark, verdicts, training=seen)
-    assert (row["n"], row["n_seen"], row["n_excluded"]) == (0, len(verdicts), len(verdicts))
-    assert "was trained on every case that it judged" in row["reason"]
-    assert row_of(benchmark, verdicts, training=seen.head(3))["n_seen"] == 3
-
-
-def test_the_first_error_must_be_theirs_and_nothing_before_it_unanswered() -> None:
-    labels = ["right", "wrong", "right"] * 4
-    items = [name for name in "abcd" for _ in range(3)]
-    said = ["right", "poor", "wrong", "wrong", "wrong", "right", None, "wrong", "right", "right", "wrong", None]
-    row = row_of(*steps(labels, items, {0: said}), resamples=100)
-    assert row["first_error_accuracy"] == 0.5  # a and d; b is too early, c does not say what step 1 is
-    assert row["n_items"] == 4
-
-
-def test_without_acceptable_categories_the_lowest_is_erroneous_and_nominal_ones_are_refused() -> None:
-    labels = ["right", "poor", "wrong", "right"]
-    benchmark, verdicts = steps(labels, list("aabb"), {0: labels})
-    row = row_of(of_meta(benchmark, acceptable=()), verdicts)
-    assert (row["n_positive"], row["n_flagged"]) == (1, 1)
-    plain = of_meta(benchmark, acceptable=(), level="nominal")
-    with pytest.raises(InputError, match=r"categories are nominal.*of steps without error as acceptable in benchmark"):
-        row_of(plain, verdicts)
-    assert row_of(plain, verdicts, level="ordinal")["n_positive"] == 1
-    assert row_of(of_meta(benchmark, level="nominal"), verdicts)["n_positive"] == 2
-
-
-def test_intervals_rest_on_items_even_where_they_are_few() -> None:
-    labels, items, said = drawn(6, 0.8, 0.1, 3)
-    assert row_of(*steps(labels, items, {0: said}))[["cluster", "n_clusters"]].tolist() == ["item", 6]
-
-
-def test_rows_of_steps_are_there_where_cases_are_steps() -> None:
-    benchmark, verdicts = steps(["right"] * 2, ["a", "a"], {0: ["right"] * 2})
-    without = replace(benchmark, cases=benchmark.cases.drop(columns="step"))
-    assert analyze(without, verdicts, "ratings", resamples=50)["part"].tolist() == ["rating"]
-    assert analyze(benchmark, verdicts, "ratings", resamples=50)["part"].tolist() == ["rating", "step"]
-    pairs = replace(benchmark, meta=BenchmarkMeta("pairs", "general", ("correctness",)))
-    with pytest.raises(InputError, match="table ratings: it is about single responses"):
-        row_of(pairs, verdicts.assign(choice="A"))

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.benchmarks.where import LENGTHS, matching, syntax_tree
 from mrb_lib.build.construct.tables import ABOUT
+from mrb_lib.stats.where import LENGTHS, matching, syntax_tree
 from mrb_lib.tables.errors import InputError
 
 
@@ -31,7 +31,7 @@ def rule_table(items: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
 
 
 def kept_by(rule: str, table: pd.DataFrame) -> NDArray[np.bool_]:
-    """Return the items that a rule keeps; rules are written as in `mrb_lib.benchmarks.where.matching`.
+    """Return the items that a rule keeps; rules are written as in `mrb_lib.stats.where.matching`.
 
     Parameters
     ----------

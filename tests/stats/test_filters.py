@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.benchmarks.where import case_lookup, matching
+from mrb_lib.stats.where import case_lookup, matching
 from mrb_lib.tables.errors import InputError
 
 CASES = pd.DataFrame(
