@@ -67,14 +67,6 @@ def test_an_edited_table_is_accepted_once(mrb: Mrb, tmp_path: Path) -> None:
     assert "rewritten" not in mrb("check", bench).err
 
 
-def test_judges_that_look_alike_are_warned_of(mrb: Mrb, tables: Path, tmp_path: Path) -> None:
-    verdicts = (tables / "verdicts.csv").read_text()
-    assert "\nj," in verdicts
-    (tables / "verdicts.csv").write_text(verdicts.replace("\nj,", "\nj ,", 1))
-    mrb("import", "table", tables, tmp_path / "bench")
-    assert "'j' and 'j' followed by U+0020 differ by case" in mrb("check", tmp_path / "bench").err
-
-
 def test_annotators_that_look_alike_are_refused(mrb: Mrb, tables: Path, tmp_path: Path) -> None:
     mrb("import", "table", tables, tmp_path / "bench")
     assert "'Kim' and 'KIM' look alike" in mrb("annotate", tmp_path / "bench", "--annotators", "Kim,KIM").refusal
@@ -96,13 +88,6 @@ def test_a_rating_goes_through_import_check_export_and_back(ratings: Path, mrb: 
     again = load(tmp_path / "again")
     pd.testing.assert_frame_equal(again.cases, benchmark.cases)
     assert again.meta == benchmark.meta
-
-
-def test_ratings_and_preferences_are_not_merged(ratings: Path, tables: Path, mrb: Mrb, tmp_path: Path) -> None:
-    for name, folder in (("one", ratings), ("two", tables)):
-        assert mrb("import", "table", folder, tmp_path / name).code == 0
-    assert "are not of one kind" in mrb("merge", tmp_path / "one", tmp_path / "two", tmp_path / "both").refusal
-    assert not (tmp_path / "both").exists()
 
 
 @pytest.fixture(scope="module")
@@ -136,17 +121,6 @@ def test_a_split_is_drawn_written_checked_and_replaced_only_when_asked(mrb: Mrb,
     cases.assign(split=cases["split"].sample(frac=1, random_state=1).to_numpy()).to_parquet(demo / "cases.parquet")
     tampered = mrb("check", demo)
     assert (tampered.code, "benchmark.toml, column split: the cases are split otherwise" in tampered.err) == (2, True)
-
-
-def test_verdicts_made_before_a_split_are_kept(mrb: Mrb, demo: Path) -> None:
-    runs = demo / "runs"
-    assert "longer: 720 SIMULATED verdicts made" in mrb("judge", demo, runs, "--judge", "longer").out
-    mrb("split", demo, "--overwrite", "--folds", "department")
-    again = mrb("judge", demo, runs, "--judge", "longer")
-    assert "longer: 0 SIMULATED verdicts made" in again.out
-    assert "720 were there" in again.out
-    assert len([path for path in runs.iterdir() if path.is_dir()]) == 1
-    assert "judged other cases" not in mrb("analyze", demo).err
 
 
 def test_rows_to_train_on_are_written_with_or_without_runs(mrb: Mrb, demo: Path, tmp_path: Path) -> None:

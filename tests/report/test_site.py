@@ -6,9 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
-from nbformat import v4
 
-from mrb_lib.report.html.site import MOST_LETTERS, prose_words, words
 from mrb_lib.review.pages import csp_hash
 from tests.report.conftest import Lab
 
@@ -63,10 +61,6 @@ def made(tmp_path_factory: pytest.TempPathFactory, publish: str) -> Any:
 def pages(made: Any) -> dict[str, Page]:
     found = [made.out / "index.html", *sorted((made.out / "pages").glob("*.html"))]
     return {path.relative_to(made.out).as_posix(): Page(path.read_text(encoding="utf-8")) for path in found}
-
-
-def test_there_is_a_page_for_each_notebook_and_an_index(pages: dict[str, Page]) -> None:
-    assert list(pages) == ["index.html", "pages/01_first.html", "pages/02_next.html"]
 
 
 def test_every_link_leads_to_a_file_and_its_part(made: Any, pages: dict[str, Page]) -> None:
@@ -126,18 +120,6 @@ def test_what_no_page_can_hold_is_shown_by_a_sign_and_stops_nothing(lab: Any, pu
     assert "Half \ufffd." in one
 
 
-def test_a_cell_of_a_million_letters_and_a_file_that_is_no_text_stop_nothing(
-    lab: Any, publish: str, quickly: None
-) -> None:
-    lab.notebook("one", publish + "publish_table('long', 'judge,n\\n' + 'w' * 1_000_000 + ',1\\n')")
-    lab.notebook(
-        "two", publish + "publish_table('odd', 'judge,n\\nx,1\\n')", 'Path(out, "tables/odd.tex").write_bytes(b"\\xff")'
-    )
-    (failure,) = lab.report().failed
-    assert "tables/odd.json: cannot be shown ('utf-8' codec" in failure.value
-    assert "w" * 1_000_000 in (lab.out / "pages" / "one.html").read_text(encoding="utf-8")
-
-
 def test_simulated_data_say_so_on_every_page(pages: dict[str, Page], lab: Any, publish: str, quickly: None) -> None:
     for page in pages.values():
         assert "SIMULATED" in page.text.split("Skip to the content")[1][:40]
@@ -190,13 +172,3 @@ def test_pages_can_be_read_with_a_keyboard_and_a_screen_reader(pages: dict[str, 
         assert all(image["alt"] for image in page.with_tag("img"))
         assert all(head["scope"] for head in page.with_tag("th"))
         assert len(page.ids) == len(set(page.ids))
-
-
-def test_words_for_the_search_are_small_and_plain_and_of_prose_not_of_code() -> None:
-    said = {"Cohen's  KAPPA\n[0.4]": "cohen's kappa [0.4]", "ﬁgure": "figure", "a\0b\u202ec\ud800d": "abcd"}
-    assert {text: words(text, None) for text in said} == said
-    assert len(words("x" * 10**6)) == MOST_LETTERS
-    prose = v4.new_markdown_cell("# A *title*\n\nWhy [kappa](x.md) falls; `net`.")
-    assert (
-        prose_words(v4.new_notebook(cells=[prose, v4.new_code_cell("secret = 1")])) == "a title why kappa falls; net."
-    )

@@ -181,16 +181,6 @@ class TestNotApplicable:
                 call()
             assert str(raised.value) == "one pair is missing."
 
-    def test_names_the_value_that_is_missing_and_verdicts_only_where_a_table_reads_them(self, study: mrb.Study) -> None:
-        unjudged = module.replace(study, verdicts=study.verdicts.head(0), _made={})
-        pairs = unjudged.table("agreement").query("part == 'all'")
-        with pytest.raises(NotApplicable, match=r"^the table agreement contains no value of Cohen's kappa\.$"):
-            pairs.plot("agreement-pairs")
-        with pytest.raises(NotApplicable, match="no value of difference; the data include no verdicts"):
-            unjudged.table("ceiling").plot("ceiling-distances")
-        with pytest.raises(NotApplicable, match="the table accuracy contains no row to show"):
-            study.table("accuracy").query("judge == 'nobody'").show()
-
     def test_is_one_line_in_jupyterlab(self, capsys: pytest.CaptureFixture[str]) -> None:
         shell = InteractiveShell()
         shell.run_cell("import mrb_lib\nraise mrb_lib.NotApplicable('the cases name no responders.')")
@@ -213,10 +203,6 @@ class TestCases:
         page = study.show("case-07")._repr_html_()
         assert "&lt;b&gt;bold&lt;/b&gt;" in page
         assert "SIMULATED" in page
-
-    def test_shows_one_that_is_rated_as_one_response(self, rated: Path) -> None:
-        page = mrb.open(rated).show()._repr_html_()
-        assert page.count('data-mrb="answer"') == 1 and "Response B" not in page
 
     def test_reviews_of_them_are_kept_in_the_folder_or_the_store_that_is_named(
         self, study: mrb.Study, full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,7 +1,6 @@
 """Tables for readers: rounding, intervals, the best, escaping; what a notebook publishes: files, sidecars, marks."""
 
 import csv
-import io
 import json
 import re
 import subprocess
@@ -12,14 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from mrb_lib.figures.intervals import panels
-from mrb_lib.figures.style import Paper, write_mark
-from mrb_lib.report.publish import Publisher, blind_judges
+from mrb_lib.figures.style import Paper
+from mrb_lib.report.publish import Publisher
 from mrb_lib.report.tabular import MOST_ROWS, spread, table_text, to_html, to_latex
 from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.manifest import Manifest
 
 
 @pytest.mark.parametrize(
@@ -33,21 +30,6 @@ from mrb_lib.verdicts.manifest import Manifest
 )
 def test_numbers_are_rounded_and_what_is_undefined_is_said(columns: dict[str, list[object]], shown: object) -> None:
     assert table_text(pd.DataFrame(columns)).rows == shown
-
-
-def test_readers_see_words_and_programs_names() -> None:
-    frame = pd.DataFrame(
-        {"judge": ["a_b"], "subfield": ["pelvic_cavity"], "test": ["permutation_f"], "p_adjusted": [0.5]}
-    )
-    shown, raw = table_text(frame), table_text(frame, raw=True)
-    assert shown.columns == ("judge", "subfield", "test", "adjusted p")
-    assert shown.rows == (("a_b", "pelvic cavity", "permutation F", "0.500"),)
-    assert (raw.columns, raw.rows[0][1:3]) == (tuple(frame), ("pelvic_cavity", "permutation_f"))
-
-
-def test_a_case_id_is_told_from_other_text() -> None:
-    [row] = table_text(pd.DataFrame({"case_id": ["c_1"], "judge": ["c_1"]})).grid()["rows"]
-    assert [cell["case"] for cell in row["cells"]] == ["c_1", ""]
 
 
 @pytest.mark.parametrize(("rule", "expected"), [("max", {(1, 1), (2, 1)}), ("min", {(0, 1)})])
@@ -106,10 +88,6 @@ class TestBestAndSecond:
         assert "<strong>0.900</strong>" in page
         assert "<u>0.700</u>" in page
         assert page.count("border-top") == 2
-
-    def test_one_value_alone_has_no_second(self) -> None:
-        shown = table_text(pd.DataFrame({"judge": ["a", "b"], "v": [0.5, np.nan]}), best={"v": "max"}, underline=True)
-        assert (shown.best, shown.second) == ({(0, 1)}, frozenset())
 
 
 HOSTILE = pd.DataFrame({"judge": ["a_b%c#&~\\frac{", "[x]", "*"], "v": [0.5, np.nan, 1.0]})
@@ -229,17 +207,6 @@ def test_simulated_rows_of_clinical_data_keep_their_mark(tmp_path: Path) -> None
     assert pd.read_csv(tmp_path / "tables" / "t.csv")["data_kind"].tolist() == ["clinical", "SIMULATED"]
 
 
-def test_no_folder_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    figure = publish_figure("")
-    frame = pd.DataFrame({"a": [1]})
-    publisher("").table(frame, table_text(frame), "t", title="T", caption="C.")
-    assert list(tmp_path.iterdir()) == []
-    data, size = figure._repr_mimebundle_()
-    with Image.open(io.BytesIO(data["image/png"])) as image:
-        assert image.width > size["image/png"]["width"] > 300
-
-
 def test_simulated_is_said_on_the_face_the_caption_and_the_data(tmp_path: Path) -> None:
     figure = publish_figure(tmp_path, "simulated")
     assert "SIMULATED DATA" in [text.get_text() for text in figure.texts]
@@ -317,19 +284,3 @@ def test_a_figure_with_a_judge_that_was_shown_no_image_says_so_on_its_face(tmp_p
     seeing, frame = drawing()
     replace(made, blind=frozenset({"elsewhere"})).figure(seeing, "seeing", **WORDS, data=frame)
     assert not any("without images" in text.get_text() for text in seeing.texts)
-
-
-def test_a_mark_that_a_figure_has_already_is_kept(tmp_path: Path) -> None:
-    figure, frame = drawing()
-    write_mark(figure, "RANDOM WEIGHTS")
-    replace(publisher(tmp_path), blind=frozenset({"b"})).figure(figure, "leaderboard", **WORDS, data=frame)
-    assert figure.get_suptitle() == "RANDOM WEIGHTS; Judged without images: b"
-
-
-def test_of_a_judge_with_two_runs_only_that_without_images_is_blind() -> None:
-    def run(judge: str, run_id: str, **spec: object) -> Manifest:
-        return Manifest(judge=judge, run_id=run_id, spec=spec)
-
-    blind = {"without_images": True}
-    runs = [run("a", "a-1"), run("a", "a-2", **blind), run("b", "b-1", **blind), run("c", "c-1")]
-    assert blind_judges(runs) == {"a@a-2", "b", "b@b-1"}
