@@ -4,12 +4,14 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from runpy import run_path
 
 import pytest
 
 from mrb_lib.cli.main import main
+from mrb_lib.demo import build
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "notebooks" / "guide"
@@ -17,6 +19,7 @@ README = ROOT / "README.md"
 PAGES = [README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(GUIDE.glob("*.md"))]
 NEEDS = {"qwen2.5-vl-7b": "Qwen2.5-VL-7B", "path:my-model": "holds no config.json", "endpoint:MODEL": "127.0.0.1:8000"}
 """Judges of commands that cannot run here, and what their message names."""
+_CASE = cache(build.simulate_case)
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -36,6 +39,7 @@ def mrb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     """Runs a command in an empty working folder and returns what it says; tests/cli/test_servers.py starts servers."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(build, "simulate_case", _CASE)  # pages write the same demo
     for place in ("mrb_lib.review.server.serve", "mrb_lib.cli.lab_server.serve_lab"):
         monkeypatch.setattr(place, lambda *_, **__: None)
 

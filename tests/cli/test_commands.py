@@ -22,6 +22,7 @@ from mrb_lib.stats.columns import Column, Table
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest, write_manifest
 from mrb_lib.verdicts.store import load_verdicts
+from tests.report.test_tabular import cells_per_row, columns_of, compiled
 from tests.stats.small_tables import OF_PREFERENCES
 from tests.tables_once import make_tables_once
 
@@ -86,21 +87,32 @@ def trained(demo: Path) -> Path:
     return runs
 
 
+def asking(demo: Path, table: str) -> tuple[object, ...]:
+    """The words that print a table, with all that it needs."""
+    by = ("--by", "dataset") if "by" in TABLES[table].parameters else ()
+    (demo / "groups.csv").write_text("judge,group\nsimulated-hasty,quick\nsimulated-careful,slow\n", encoding="utf-8")
+    own = {"gains": ("--base", "simulated-hasty", "--tuned", "simulated-careful"),
+           "groups": ("--groups", demo / "groups.csv")}  # fmt: skip
+    runs = trained(demo) if table == "gains" else demo / "runs"
+    return ("analyze", demo, runs, "--table", table, *by, *own.get(table, ()), "--resamples", "40")
+
+
+def test_every_table_compiles_as_latex(mrb: Mrb, demo: Path, tmp_path: Path) -> None:
+    """Hostile names and letters of all scripts: tests/report/test_tabular.py."""
+    made = {table: mrb(*asking(demo, table), "--latex").ok.out for table in OF_PREFERENCES}
+    for table, latex in made.items():
+        assert r"\toprule" in latex and cells_per_row(latex) == {columns_of(latex)}, table
+    assert r"\begin{longtable}" in "".join(made.values())
+    assert compiled(made, tmp_path) == ""
+
+
 @pytest.mark.parametrize("table", OF_PREFERENCES)
 def test_every_table_comes_as_text_json_and_csv_with_the_same_rows(mrb: Mrb, demo: Path, table: str) -> None:
     """As text it fits a hundred columns and says what it leaves out.
 
     Issue 12, point 15: lines had up to 943 characters, and `difficulty` 5,878 of them.
     """
-    by = ("--by", "dataset") if "by" in TABLES[table].parameters else ()
-    (demo / "groups.csv").write_text("judge,group\nsimulated-hasty,quick\nsimulated-careful,slow\n", encoding="utf-8")
-    own = {"gains": ("--base", "simulated-hasty", "--tuned", "simulated-careful"),
-           "groups": ("--groups", demo / "groups.csv")}  # fmt: skip
-    runs = trained(demo) if table == "gains" else demo / "runs"
-    results = {
-        form: mrb("analyze", demo, runs, "--table", table, *by, *own.get(table, ()), "--resamples", "40", *form)
-        for form in ((), ("--wide",), ("--json",), ("--csv",))
-    }
+    results = {form: mrb(*asking(demo, table), *form) for form in ((), ("--json",), ("--csv",))}
     assert {result.code for result in results.values()} == {0}, results
     text = results[()].out
     lines = text.splitlines()
@@ -110,14 +122,14 @@ def test_every_table_comes_as_text_json_and_csv_with_the_same_rows(mrb: Mrb, dem
     rows = shown["rows"]
     csv = pd.read_csv(io.StringIO(results[("--csv",)].out))
     assert rows
-    assert len(rows) == len(csv) == len(results[("--wide",)].out.strip().splitlines()) - 3
+    assert len(rows) == len(csv)
     if len(rows) > 60:
         assert f"40 of {len(rows):,} rows; --wide shows all" in " ".join(text.split())
         assert len(lines) < 140
     assert set(rows[0]) | {"data_kind"} == set(csv.columns)
     assert shown["policy"] == (None if unread(table, ["policy"]) else "balanced")
     clusters = "cluster" in TABLES[table].parameters
-    assert ("clustered" in results[("--wide",)].out.splitlines()[0]) == clusters
+    assert ("clustered" in text.split("\n\n")[0]) == clusters
     assert {row["cluster"] for row in rows} == {shown["cluster"]} if clusters else shown["cluster"] is None
 
 

@@ -243,23 +243,18 @@ def test_only_what_is_affected_by_a_change_runs_again(two: Any, publish: str, mo
     assert not (two.out / "pages" / "one.html").exists()
 
 
-def test_everything_that_shapes_a_figure_is_part_of_the_key(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def key(own: dict[str, Any] | None = None, **options: Any) -> str:
-        chosen = {"policy": "balanced", "dimension": "overall", "seed": 0, **options}
-        made_from = provenance.provenance(two.bench, two.bench / "runs", **chosen)
-        return pipeline._key(two.notebooks / "one.ipynb", made_from, chosen | (own or {}), two.bench)
-
-    keys = [key(), key(policy="strict"), key(dimension="clarity"), key(seed=1), key({"resamples": 100})]
-    two.benchmark(judge="longer")
-    keys.append(key())
-    two.benchmark(name="renamed")
-    keys.append(key())
-    monkeypatch.setattr(provenance, "code_hash", lambda: "other code")
-    keys.append(key())
-    monkeypatch.setattr(provenance, "versions", lambda: {"pandas": "0"})
-    keys.append(key())
-    assert len(set(keys)) == len(keys)
-    assert key() == keys[-1]
+def test_whatever_shapes_a_figure_makes_it_anew(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    two.report()
+    for options in ({"policy": "strict"}, {"dimension": "clarity"}, {"seed": 1}):
+        assert two.report(**options).executed == ("one", "two")
+    for change in (
+        lambda: two.benchmark(judge="longer"), lambda: two.benchmark(name="renamed"),
+        lambda: monkeypatch.setattr(provenance, "code_hash", lambda: "other code"),
+        lambda: monkeypatch.setattr(provenance, "versions", lambda: {"pandas": "0"}),
+    ):  # fmt: skip
+        assert two.report(seed=1).skipped == ("one", "two")
+        change()
+        assert two.report(seed=1).executed == ("one", "two")
 
 
 def test_a_file_that_is_missing_or_altered_is_made_again(lab: Any, publish: str, quickly: None) -> None:

@@ -1,7 +1,5 @@
 """What a user holds: a study, tables that draw and explain themselves, and reasons where none apply."""
 
-import io
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -212,25 +210,3 @@ class TestCases:
             with open_store(place, create=False) as store:
                 assert store.views(study.benchmark.meta.name)["name"].tolist() == [view]
             monkeypatch.setenv("MRB_STORE", str(tmp_path / "other.sqlite"))
-
-
-class TestPublished:
-    @pytest.fixture
-    def reported(self, full: Path, tmp_path: Path, defaults: None) -> mrb.Study:
-        mrb.set_defaults(out=str(tmp_path), resamples=60)
-        return mrb.open(full)
-
-    def test_a_figure_has_its_numbers_caption_and_cases_and_no_second_of_its_name(
-        self, reported: mrb.Study, tmp_path: Path
-    ) -> None:
-        board = reported.table("accuracy", by="modality", dimension=DIMENSION)
-        board.plot()
-        sidecar = json.loads((tmp_path / "figures" / "subfields-modality.json").read_text())
-        assert sidecar["title"] == "Accuracy by modality"
-        assert sidecar["caption"].startswith("SIMULATED data")
-        assert "policy: balanced; n = " in sidecar["caption"]
-        numbers = pd.read_csv(io.StringIO((tmp_path / "figures" / "subfields-modality.csv").read_text()))
-        assert numbers["accuracy"].tolist() == pytest.approx(board["accuracy"].tolist())
-        with pytest.raises(mrb.InputError, match="published already"):
-            board.plot()
-        board.plot(id="another")

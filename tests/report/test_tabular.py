@@ -15,7 +15,7 @@ import pytest
 from mrb_lib.figures.intervals import panels
 from mrb_lib.figures.style import Paper
 from mrb_lib.report.publish import Publisher
-from mrb_lib.report.tabular import MOST_ROWS, spread, table_text, to_html, to_latex
+from mrb_lib.report.tabular import MOST_ROWS, latex_text, table_text, to_html, to_latex
 from mrb_lib.tables.errors import InputError
 
 
@@ -30,13 +30,6 @@ from mrb_lib.tables.errors import InputError
 )
 def test_numbers_are_rounded_and_what_is_undefined_is_said(columns: dict[str, list[object]], shown: object) -> None:
     assert table_text(pd.DataFrame(columns)).rows == shown
-
-
-@pytest.mark.parametrize(("rule", "expected"), [("max", {(1, 1), (2, 1)}), ("min", {(0, 1)})])
-def test_equal_bests_are_all_marked(rule: str, expected: set[tuple[int, int]]) -> None:
-    frame = pd.DataFrame({"judge": list("abcd"), "x": [0.1, 0.1 + 0.2, 0.3, np.nan]})
-    assert table_text(frame, best={"x": rule}).best == expected
-    assert table_text(frame.tail(1), best={"x": rule}).best == frozenset(), "nothing is best where nothing is known"
 
 
 def test_a_row_cannot_be_taken_for_an_option_of_the_row_above() -> None:
@@ -90,27 +83,38 @@ class TestBestAndSecond:
         assert page.count("border-top") == 2
 
 
-HOSTILE = pd.DataFrame({"judge": ["a_b%c#&~\\frac{", "[x]", "*"], "v": [0.5, np.nan, 1.0]})
-WIDE = pd.DataFrame({f"dimension number {i}": [0.123456, 0.5] for i in range(9)})
+NAMES = [
+    "a_b%c#&~\\frac{", "under_score & 100% #1", "~tilde^caret\\back{slash}$5", "<script>alert('x')</script>",
+    "M\u00fcller \u0151\u015d\u1ea1 \u2265 0.5 \u03b1\u03b2\u03a9", "[2cm] -- ,,quoted`` | \u201cq\u201d \u2013 \u2026",
+    "* \u6a21\u578b \U0001f600 \u05e7\u05e8", "\\end{tabular}\\input{secret}", "%%comment %", "{{{ unbalanced",
+    "}}} \\\\ &&", "\u2212\u00b1\u00d7\u2192\u221e\u20ac\u00b0\u00b5 \u0166\u01e5",
+]  # fmt: skip
+HOSTILE = pd.DataFrame({"judge": NAMES, "v": [np.nan, *range(len(NAMES) - 1)]})
+WIDE = pd.DataFrame({f"dimension number {i} & {NAMES[i]}": [0.123456, 0.5] for i in range(9)})
 TABLES = {
-    "narrow": HOSTILE, "empty": HOSTILE.head(0), "long": pd.concat([HOSTILE] * 20), "wide": WIDE,
+    "narrow": HOSTILE, "empty": HOSTILE.head(0), "long": pd.concat([HOSTILE] * 5), "wide": WIDE,
     "long and wide": pd.concat([WIDE] * 30),
 }  # fmt: skip
 
 
-def test_latex_compiles_and_an_empty_table_is_a_table(tmp_path: Path) -> None:
+def test_latex_compiles_with_hostile_names_letters_of_all_scripts_and_without_rows(tmp_path: Path) -> None:
     made = {}
     for kind, rows in TABLES.items():
         frame = rows.reset_index(drop=True)
         number = {str(name): "max" for name in frame.columns if name != "judge"}
         text = table_text(frame, best=number, underline=True)
-        made[kind] = latex = to_latex(text, "A caption of 50% & more", kind.replace(" ", "-"))
+        made[kind] = latex = to_latex(text, f"A caption of 50% & {' '.join(NAMES)}", kind.replace(" ", "-"))
         needs = latex.partition("\n")[0]
         packages = re.findall(r"\\usepackage(?:\[\w+\])?\{[\w,]+\}", needs)
         assert needs == "% needs " + " and ".join(packages)
-        assert r"\usepackage[T1]{fontenc}" in packages
         assert cells_per_row(latex) == {columns_of(latex)} == {len(frame.columns)}
         assert (re.search(r"<tbody>\s*</tbody>", to_html(text, "none")) is not None) == frame.empty
+    assert r"under\_score \& 100\% \#1" in made["narrow"]
+    assert r"\textbackslash{}end\{tabular\}\textbackslash{}input\{secret\}" in made["narrow"]
+    # Each letter up to U+2FFF, with a letter after it that an accent could take hold of.
+    letters = (latex_text(chr(code) + "x") for code in range(0x20, 0x3000))
+    assert latex_text("a\n\nb\0c") == "a bc"
+    made["letters"] = "% needs \\usepackage[T1]{fontenc}\n" + "\n\n".join(letters)
     assert compiled(made, tmp_path) == ""
     assert (tmp_path / "all.pdf").stat().st_size > 1000
 
@@ -260,16 +264,6 @@ def test_a_table_cannot_act() -> None:
     page = shown._repr_html_()
     assert not [text for text in ("<script", "<i>", "<b>", "\0") if text in page]
     assert "&lt;script&gt;" in page
-
-
-def test_spread_keeps_order_and_leaves_gaps_empty() -> None:
-    frame = pd.DataFrame({"judge": ["b", "b", "a"], "dimension": ["y", "x", "x"], "accuracy": [1.0, 2.0, 3.0]})
-    frame = frame.assign(low=frame["accuracy"] - 0.5, high=9.0)
-    wide = spread(frame, ["judge"], columns="dimension", value="accuracy")
-    assert list(wide.columns) == ["judge", "y", "y_low", "y_high", "x", "x_low", "x_high"]
-    assert wide["judge"].tolist() == ["b", "a"]
-    assert np.isnan(wide.loc[1, "y"])
-    assert wide.loc[1, "x_low"] == 2.5
 
 
 @pytest.mark.parametrize("kind", ["clinical", "simulated"])
