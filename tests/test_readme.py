@@ -12,6 +12,8 @@ import pytest
 
 from mrb_lib.cli.main import main
 from mrb_lib.demo import build
+from mrb_lib.report import execute
+from tests.report.conftest import run_in_this_process
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "notebooks" / "guide"
@@ -36,10 +38,13 @@ def commands(text: str) -> Iterator[list[str]]:
 
 @pytest.fixture
 def mrb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Runs a command in an empty working folder and returns what it says; tests/cli/test_servers.py starts servers."""
+    """Runs a command in an empty working folder and returns what it says; tests/cli/test_servers.py starts servers, and
+    tests/report/test_pipeline.py kernels.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr(build, "simulate_case", _CASE)  # pages write the same demo
+    monkeypatch.setattr(execute, "run_notebooks", run_in_this_process)
     for place in ("mrb_lib.review.server.serve", "mrb_lib.cli.lab_server.serve_lab"):
         monkeypatch.setattr(place, lambda *_, **__: None)
 

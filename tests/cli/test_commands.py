@@ -12,14 +12,12 @@ import pandas as pd
 import pytest
 import typer
 
-import mrb_lib
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.cli.app import app
 from mrb_lib.cli.overview import WIDTH, as_overview
 from mrb_lib.stats.analyze import TABLES, unread
 from mrb_lib.stats.columns import Column, Table
-from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest, write_manifest
 from mrb_lib.verdicts.store import load_verdicts
 from tests.report.test_tabular import cells_per_row, columns_of, compiled
@@ -272,10 +270,6 @@ def test_an_option_of_one_table_takes_a_number_or_is_a_switch(mrb: Mrb, tables: 
     assert {row["margin"] for row in narrow["rows"] if row["part"] == "pair"} == {0.01}
     switch = ("analyze", tmp_path / "b", "--dimension", "overall", "--resamples", "40", "--csv")
     assert mrb(*switch, "--no-references").out != mrb(*switch, "--references").out == mrb(*switch).out
-    study = mrb_lib.open(tmp_path / "b", resamples=40)
-    for table, option, value in (("accuracy", "references", 0.5), ("agreement", "pairwise", -1)):
-        with pytest.raises(InputError, match=f"{option} {value:g}: must be 0 or 1"):
-            study.table(table, **{option: value})
     unread = mrb("analyze", tmp_path / "b", "--margin", "0.1")
     assert "--margin changes nothing: table accuracy does not read it" in unread.err
 

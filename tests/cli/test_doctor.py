@@ -68,13 +68,9 @@ def test_doctor_as_json_holds_the_same_and_every_judge(mrb: Mrb, mine: Path, mon
     result = mrb("doctor", "--json", "--roster", mine)
     found = result.json
     assert found["gpus"] == [{"name": "chip", "total_gb": 40.0, "free_gb": 39.0, "peak": None}]
-    assert found["extras"] == {"judges": [], "scaleout": ["ray"]}
-    assert found["keys"]["OPENAI_API_KEY"] is True
     keys = {judge["name"]: judge["key"] for judge in found["judges"]}
     assert (keys["gpt-4o"], keys["claude-opus-4.5"]) == ("yes", "no")
     assert [judge["name"] for judge in found["judges"]] == roster([mine])["name"].tolist()
-    last = found["judges"][-1]
-    assert (last["device"], last["stored"], last["cached"], last["key"]) == ("GPU", "bfloat16", "no", None)
     assert (found["hub"]["offline"], found["hub"]["token"], found["hub"]["writable"]) == (True, True, True)
     assert not any(secret in result.out + result.err for secret in ("the secret", "the_secret", "password"))
 

@@ -133,10 +133,3 @@ def test_rows_to_train_on_are_written_with_or_without_runs(mrb: Mrb, demo: Path,
     assert mrb("export", "reward", demo, tmp_path / "rewards").code == 0
     assert mrb("export", "table", demo, tmp_path / "tables").code == 0
     assert not (tmp_path / "tables" / "verdicts.csv").exists()
-    for arguments, part in (
-        (("sft", demo, "-", tmp_path / "a", tmp_path / "b"), "one folder too many"),
-        (("reward", demo, tmp_path / "a", "--prompt", "plain"), "--prompt: export reward has no such option"),
-        (("sft", demo, tmp_path / "a", "--reference", "half"), "prompt single shows none"),
-    ):
-        refused = mrb("export", *arguments)
-        assert (refused.code, part in refused.err, (tmp_path / "a").exists()) == (2, True, False), refused

@@ -135,31 +135,21 @@ def test_judging_and_the_table_of_probes(mrb: Mrb, demo: Path, tmp_path: Path) -
     assert 0.2 < changed[1] <= changed[2] <= changed[3]
 
 
-def _german(folder: Path, text: str = "Was zeigt das Bild\x1b[31m?") -> Path:
-    path = folder / "deutsch.csv"
-    path.write_text(f"case_id,question\nsim-000000,{text}\nsim-000001,{text}\nelsewhere,{text}\n", encoding="utf-8")
-    return path
-
-
 def test_the_texts_of_a_file_are_judged_told_and_expected_to_change_nothing(
     mrb: Mrb, demo: Path, tmp_path: Path
 ) -> None:
-    path, runs = _german(tmp_path), tmp_path / "runs"
-    (tmp_path / "answers.jsonl").write_text('{"case_id": "sim-000002", "response_a": "Nein."}', encoding="utf-8")
-    command = (
-        "judge", demo, runs, "--judge", "first", "--probe", "response/lengthened:1", "--probe-file", path,
-        "--probe-file", tmp_path / "answers.jsonl",
-    )  # fmt: skip
+    path, runs, text = tmp_path / "deutsch.csv", tmp_path / "runs", "Was zeigt das Bild\x1b[31m?"
+    path.write_text(f"case_id,question\nsim-000000,{text}\nsim-000001,{text}\nelsewhere,{text}\n", encoding="utf-8")
+    command = ("judge", demo, runs, "--judge", "first", "--probe", "response/lengthened:1", "--probe-file", path)
     judged = mrb(*command).ok
     assert "probe question/file-deutsch: does not apply to 24 of 26 cases (the file has no row for it)" in judged.err
     assert "question/file-deutsch: 1 of 3 cases of its file are not in the benchmark ('elsewhere')" in judged.err
-    assert "probe response/file-answers: does not apply to 25 of 26 cases" in judged.err
     again = mrb(*command)
     assert "first: 0 SIMULATED verdicts made" in again.out
     path.unlink()
     table = mrb("analyze", demo, runs, "--table", "probes", "--dimension", "overall", "--json").ok
     rows = {row["probe"]: row for row in table.rows if row["part"] == "probe"}
-    assert rows.keys() == {"response/lengthened", "question/file-deutsch", "response/file-answers"}
+    assert rows.keys() == {"response/lengthened", "question/file-deutsch"}
     german = rows["question/file-deutsch"]
     assert (german["expected"], german["n"], german["changed"], german["target_shift"]) == ("same", 2, 0, None)
 

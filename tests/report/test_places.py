@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pandas as pd
 import pytest
 
 import mrb_lib
 import mrb_lib.demo
+from mrb_lib.benchmarks.benchmark import Benchmark, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.demo.judges import JUDGES, REPEATS
 from mrb_lib.report.defaults import DEFAULTS
 from mrb_lib.report.lab import opening, own_notebooks, prepare
@@ -18,7 +21,17 @@ from mrb_lib.report.places import DEMO_JUDGES, home, make_demo
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
 from tests.report.conftest import Lab
-from tests.report.stand_in import write_stand_in
+
+
+def write_stand_in(folder: Path, cases: int, seed: int) -> None:
+    """Write cases, one annotator and what is behind them, as the demo does."""
+    ids = [f"c{i}" for i in range(cases)]
+    frame = pd.DataFrame({"case_id": ids, "question": "Q?", "response_a": "left", "response_b": "right"})
+    frame = frame.assign(department="Neurology", model_a="one", model_b="other")
+    votes = pd.DataFrame({"case_id": ids, "annotator": "r1", "dimension": "overall", "choice": "A"})
+    save(Benchmark(BenchmarkMeta("demo", "simulated", ("overall",)), frame, votes), folder)
+    truth = pd.DataFrame({"case_id": ids, "dimension": "overall", "quality_a": 0.4, "quality_b": 0.1})
+    truth.to_parquet(folder / "truth.parquet")
 
 
 def quiet(line: str) -> None:

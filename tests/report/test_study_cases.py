@@ -51,14 +51,6 @@ def test_the_bootstrap_takes_columns_for_their_means() -> None:
     assert found.loc["score", "low"] == pytest.approx(whole["low"].item())
 
 
-def test_judges_come_in_one_order_in_every_table() -> None:
-    study = made()
-    assert study.order == ["j", "k"]
-    turned = made({({"j": "k", "k": "j"}[judge], order): letters for (judge, order), letters in SAID.items()})
-    assert turned.order == ["k", "j"]
-    assert turned.table("consistency").frame["judge"].tolist() == ["k", "j"]
-
-
 KEYS = ["judge", "case_id", "dimension", "order"]
 
 
