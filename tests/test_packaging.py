@@ -155,7 +155,7 @@ def test_the_core_commands_need_no_extra(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [
-        ("mrb_lib", {"numpy", "pandas", "scipy", "matplotlib"}),
+        ("mrb_lib.cli.app", {"numpy", "pandas", "pydantic", "scipy", "matplotlib"}),
         ("mrb_lib.cli.review", {"sklearn", "torch", "matplotlib", "statsmodels"}),
         ("mrb_lib.cli.annotate", {"sklearn", "torch", "matplotlib", "statsmodels"}),
     ],
