@@ -14,12 +14,5 @@ def tree(path: Path) -> ast.Module:
 
 
 def import_nodes(module: ast.Module) -> list[ast.Import | ast.ImportFrom]:
-    """Every import, inside functions and for type checkers only, too; only statements hold one, so no other is read."""
-    found, statements = [], [module]
-    while statements:
-        statement = statements.pop()
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            found.append(statement)
-        for inner in ("body", "orelse", "finalbody", "handlers", "cases"):
-            statements += getattr(statement, inner, [])
-    return found
+    """Every import, inside functions and for type checkers only, too."""
+    return [node for node in ast.walk(module) if isinstance(node, ast.Import | ast.ImportFrom)]

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -24,6 +24,21 @@ TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 MODULES = {"A table": "ties", "A format": "lines", "An engine": "program", "A probe": "shouted",
            "A figure": "tie_rates"}  # fmt: skip
 Command = Callable[..., subprocess.CompletedProcess[str]]
+HOST = """
+import json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from mrb_lib.cli.main import main
+
+for line in sys.stdin:
+    sys.argv, out, err = ["mrb", *json.loads(line)], StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code or 0
+    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
+"""
 PROGRAM = '''#!{python}
 """Prefers the response that comes first in the alphabet, and keeps what it was shown."""
 
@@ -64,17 +79,22 @@ def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def mrb(plugins: Path) -> Command:
-    """Runs the command where the package is installed; a process of its own, since features register once."""
-    paths = [str(plugins), os.environ.get("PYTHONPATH", "")]
-    own = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MRB_STATIC": "1"}
-    own["MRB_PROGRAM"] = str(plugins / "program")
+def mrb(plugins: Path) -> Iterator[Command]:
+    """Runs commands where the package is installed; in a process of their own, since features register once."""
+    paths = os.pathsep.join(filter(None, [str(plugins), os.environ.get("PYTHONPATH", "")]))
+    own = {**os.environ, "PYTHONPATH": paths, "MRB_STATIC": "1", "MRB_PROGRAM": str(plugins / "program")}
+    line = [sys.executable, "-c", HOST]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=own) as host:
+        assert host.stdin is not None and host.stdout is not None
 
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        line = [sys.executable, "-m", "mrb_lib.cli.main", *map(str, arguments)]
-        return subprocess.run(line, capture_output=True, text=True, check=True, env=own)
+        def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+            print(json.dumps([*map(str, arguments)]), file=host.stdin, flush=True)
+            code, out, err = json.loads(host.stdout.readline())
+            assert code == 0, err
+            return subprocess.CompletedProcess(arguments, code, out, err)
 
-    return run
+        yield run
+        host.stdin.close()
 
 
 @pytest.fixture(scope="module")

@@ -101,12 +101,6 @@ def test_no_rooms_import_each_other_in_a_circle() -> None:
     TopologicalSorter(rooms).prepare()
 
 
-def test_every_package_says_what_it_is_for() -> None:
-    for name in sorted(PACKAGES):
-        text = ast.get_docstring(tree(MODULES[name]))
-        assert text and len(text) > 20, f"{name} says nothing about itself"
-
-
 def test_figures_hold_no_statistics() -> None:
     for name, path in MODULES.items():
         if name.startswith("mrb_lib.figures"):

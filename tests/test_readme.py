@@ -2,24 +2,26 @@
 
 import re
 import shlex
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from runpy import run_path
 
 import pytest
 
 from mrb_lib.cli.main import main
+from mrb_lib.demo import build
+from mrb_lib.report import execute
+from tests.report.conftest import run_in_this_process
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "notebooks" / "guide"
 README = ROOT / "README.md"
 PAGES = [README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(GUIDE.glob("*.md"))]
-SERVERS = ("lab", "review", "annotate")
 NEEDS = {"qwen2.5-vl-7b": "Qwen2.5-VL-7B", "path:my-model": "holds no config.json", "endpoint:MODEL": "127.0.0.1:8000"}
 """Judges of commands that cannot run here, and what their message names."""
+_CASE = cache(build.simulate_case)
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -36,9 +38,15 @@ def commands(text: str) -> Iterator[list[str]]:
 
 @pytest.fixture
 def mrb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Runs a command in an empty working folder and returns what it says; importing torch for each takes too long."""
+    """Runs a command in an empty working folder and returns what it says; tests/cli/test_servers.py starts servers, and
+    tests/report/test_pipeline.py kernels.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(build, "simulate_case", _CASE)  # pages write the same demo
+    monkeypatch.setattr(execute, "run_notebooks", run_in_this_process)
+    for place in ("mrb_lib.review.server.serve", "mrb_lib.cli.lab_server.serve_lab"):
+        monkeypatch.setattr(place, lambda *_, **__: None)
 
     def run(line: list[str], lacks: str = "") -> str:
         monkeypatch.setattr(sys, "argv", line)
@@ -50,20 +58,6 @@ def mrb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         return said.out
 
     return run
-
-
-def serve(line: list[str], folder: Path) -> None:
-    """Start a server, wait for its address, and stop it."""
-    server = subprocess.Popen(
-        [sys.executable, "-m", "mrb_lib.cli.main", *line[1:], "--no-browser"], cwd=folder,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-    )  # fmt: skip
-    try:
-        assert server.stdout is not None
-        assert any("http://127.0.0.1" in shown for shown in server.stdout)
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=60)
 
 
 @pytest.mark.slow
@@ -81,26 +75,23 @@ def test_a_page_runs_from_top_to_bottom_and_prints_what_it_shows(
         elif language == "toml":
             (tmp_path / "judges.toml").write_text(text)
         elif language == "python":
-            subprocess.run([sys.executable, "-c", text], cwd=tmp_path, check=True)
+            exec(text, {})  # noqa: S102  # our own text
         elif language == "text":
             lines = iter(printed.splitlines())
             assert all(line == "..." or line in lines for line in text.splitlines()), printed
         elif language == "sh":
             printed = ""
             for line in commands(text):
-                if line[1] in SERVERS:
-                    serve(line, tmp_path)
-                else:
-                    printed += mrb(line, next((lack for name, lack in NEEDS.items() if name in " ".join(line)), ""))
+                printed += mrb(line, next((lack for name, lack in NEEDS.items() if name in " ".join(line)), ""))
 
 
 @pytest.mark.slow
-def test_the_servers_that_the_readme_names_start(mrb: Callable[..., str], tmp_path: Path) -> None:
+def test_the_servers_that_the_readme_names_start(mrb: Callable[..., str]) -> None:
     mrb(["mrb", "demo", "my-bench", "--cases", "26", "--verdicts"])
     named = re.findall(r"`(mrb (?:lab|review|annotate) [^`]+)`", README.read_text(encoding="utf-8"))
-    assert {line.split()[1] for line in named} == set(SERVERS)
+    assert {line.split()[1] for line in named} == {"lab", "review", "annotate"}
     for line in named:
-        serve(shlex.split(line), tmp_path)
+        mrb(shlex.split(line))
 
 
 def test_every_link_leads_to_a_file_and_a_heading() -> None:

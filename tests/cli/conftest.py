@@ -164,22 +164,14 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "bench"
 
 
-def write_run(
-    runs: Path, manifest: Manifest, votes: pd.DataFrame, right: float, *, seed: int = 0, scores: bool = False
-) -> None:
+def write_run(runs: Path, manifest: Manifest, votes: pd.DataFrame, right: float) -> None:
     """Write the run of a judge that is right with this probability, by one annotator's votes, in both orders."""
-    rng, gold = np.random.default_rng([seed, len(manifest.run_id)]), votes["choice"].to_numpy()
-    frames = []
-    for order in ("AB", "BA"):
-        choice = np.where(rng.random(len(gold)) < right, gold, np.where(gold == "A", "B", "A"))
-        is_a = choice == "A"
-        p_a = np.where(is_a, 0.8, 0.2)
-        said = votes[["case_id", "dimension"]].assign(choice=choice, p_a=p_a, order=order, repeat=0, status="ok")
-        if scores:  # what a response wins, so that scores choose as wins do
-            said = said.assign(score_a=is_a.astype(float), score_b=(~is_a).astype(float))
-        frames.append(said.assign(judge=manifest.judge, probe="none", prompt_id=manifest.prompt_id))
+    rng, gold = np.random.default_rng(len(manifest.run_id)), votes["choice"].to_numpy()
+    said = votes[["case_id", "dimension"]].merge(pd.DataFrame({"order": ["AB", "BA"]}), how="cross")
+    is_a = (np.repeat(gold, 2) == "A") == (rng.random(len(said)) < right)
+    said = said.assign(choice=np.where(is_a, "A", "B"), p_a=np.where(is_a, 0.8, 0.2), repeat=0, status="ok")
     (runs / manifest.run_id).mkdir(parents=True)
-    append_part(runs / manifest.run_id, pd.concat(frames, ignore_index=True))
+    append_part(runs / manifest.run_id, said.assign(judge=manifest.judge, probe="none", prompt_id=manifest.prompt_id))
     write_manifest(runs / manifest.run_id, manifest)
 
 

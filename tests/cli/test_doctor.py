@@ -2,12 +2,10 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mrb_lib.judges.roster import machine as machine_module
 from mrb_lib.judges.roster.machine import Gpu, Machine
 from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, roster
 
@@ -70,13 +68,9 @@ def test_doctor_as_json_holds_the_same_and_every_judge(mrb: Mrb, mine: Path, mon
     result = mrb("doctor", "--json", "--roster", mine)
     found = result.json
     assert found["gpus"] == [{"name": "chip", "total_gb": 40.0, "free_gb": 39.0, "peak": None}]
-    assert found["extras"] == {"judges": [], "scaleout": ["ray"]}
-    assert found["keys"]["OPENAI_API_KEY"] is True
     keys = {judge["name"]: judge["key"] for judge in found["judges"]}
     assert (keys["gpt-4o"], keys["claude-opus-4.5"]) == ("yes", "no")
     assert [judge["name"] for judge in found["judges"]] == roster([mine])["name"].tolist()
-    last = found["judges"][-1]
-    assert (last["device"], last["stored"], last["cached"], last["key"]) == ("GPU", "bfloat16", "no", None)
     assert (found["hub"]["offline"], found["hub"]["token"], found["hub"]["writable"]) == (True, True, True)
     assert not any(secret in result.out + result.err for secret in ("the secret", "the_secret", "password"))
 
@@ -111,33 +105,6 @@ def test_fits_keeps_what_fits_and_says_how_with_one_command(mrb: Mrb) -> None:
     assert "internvl3-78b" not in rows
     assert result.err.count("mrb judge BENCH RUNS --judge") == 1
     assert "estimates: memory is the weights and 20%" in result.err
-
-
-def test_without_torch_a_judge_of_known_size_is_not_said_to_be_of_unknown_size(
-    mrb: Mrb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entries = "".join(
-        f'[[judge]]\nname = "{name}"\nengine = "packed"\nmodel = "a/b"\nfamily = "Mine"\n{size}'
-        for name, size in (("large", "parameters = 70.0\n"), ("small", "parameters = 1.0\n"), ("odd", ""))
-    )
-    (tmp_path / "mine.toml").write_text(entries, encoding="utf-8")
-    machine = replace(machine_module.inspect_machine(), gpus=None)
-    monkeypatch.setattr("mrb_lib.judges.roster.machine.inspect_machine", lambda: machine)
-    result = mrb("judges", "--fits", "--family", "Mine", "--roster", tmp_path / "mine.toml")
-    assert "small" in result.out and "large" not in result.out
-    assert result.err.splitlines()[:2] == [
-        "left out: 1 judges of unknown size",
-        "left out: 1 judges, as the memory of a GPU is not known without torch",
-    ]
-
-
-def test_judges_are_listed_in_aligned_columns(mrb: Mrb, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MRB_ROSTER", str(mine))
-    lines = mrb("judges").out.splitlines()
-    assert len(lines) == 1 + len(roster([mine]))
-    starts = {line.index(word) for line, word in zip(lines[:2], ("access", "built in"), strict=True)}
-    assert len(starts) == 1
-    assert lines[-1].split() == ["mine", "-", "-", "Home", "-", "1.0", "packed", "-"]
 
 
 def test_clean_empties_the_caches_and_keeps_reviews_and_what_others_put_there(

@@ -87,13 +87,6 @@ def test_a_rating_goes_through_import_check_export_and_back(ratings: Path, mrb: 
     assert again.meta == benchmark.meta
 
 
-def test_ratings_and_preferences_are_not_merged(ratings: Path, tables: Path, mrb: Mrb, tmp_path: Path) -> None:
-    for name, folder in (("one", ratings), ("two", tables)):
-        assert mrb("import", "table", folder, tmp_path / name).code == 0
-    assert "are not of one kind" in mrb("merge", tmp_path / "one", tmp_path / "two", tmp_path / "both").refusal
-    assert not (tmp_path / "both").exists()
-
-
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sixty SIMULATED cases, which are split already."""
@@ -127,17 +120,6 @@ def test_a_split_is_drawn_written_checked_and_replaced_only_when_asked(mrb: Mrb,
     assert (tampered.code, "benchmark.toml, column split: the cases are split otherwise" in tampered.err) == (2, True)
 
 
-def test_verdicts_made_before_a_split_are_kept(mrb: Mrb, demo: Path) -> None:
-    runs = demo / "runs"
-    assert "longer: 720 SIMULATED verdicts made" in mrb("judge", demo, runs, "--judge", "longer").out
-    mrb("split", demo, "--overwrite", "--folds", "department")
-    again = mrb("judge", demo, runs, "--judge", "longer")
-    assert "longer: 0 SIMULATED verdicts made" in again.out
-    assert "720 were there" in again.out
-    assert len([path for path in runs.iterdir() if path.is_dir()]) == 1
-    assert "judged other cases" not in mrb("analyze", demo).err
-
-
 def test_rows_to_train_on_are_written_with_or_without_runs(mrb: Mrb, demo: Path, tmp_path: Path) -> None:
     listed = mrb("export", "--help").out
     assert all(f"\n  {name} " in listed for name in ("sft", "dpo", "reward"))
@@ -148,10 +130,3 @@ def test_rows_to_train_on_are_written_with_or_without_runs(mrb: Mrb, demo: Path,
     assert mrb("export", "reward", demo, tmp_path / "rewards").code == 0
     assert mrb("export", "table", demo, tmp_path / "tables").code == 0
     assert not (tmp_path / "tables" / "verdicts.csv").exists()
-    for arguments, part in (
-        (("sft", demo, "-", tmp_path / "a", tmp_path / "b"), "one folder too many"),
-        (("reward", demo, tmp_path / "a", "--prompt", "plain"), "--prompt: export reward has no such option"),
-        (("sft", demo, tmp_path / "a", "--reference", "half"), "prompt single shows none"),
-    ):
-        refused = mrb("export", *arguments)
-        assert (refused.code, part in refused.err, (tmp_path / "a").exists()) == (2, True, False), refused

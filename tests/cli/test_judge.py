@@ -229,12 +229,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[PlannedJudge], Seq
     return calls
 
 
-def test_without_options_the_settings_are_the_defaults(mrb: Mrb, few: Path, tmp_path: Path, asked: Asked) -> None:
-    result = mrb("judge", few, tmp_path / "r", "--judge", "first")
-    assert (result.code, result.err) == (0, "")
-    assert asked == [([PlannedJudge("first")], ())]
-
-
 def test_every_option_reaches_the_judges(mrb: Mrb, few: Path, roster: Path, tmp_path: Path, asked: Asked) -> None:
     assert mrb(
         "judge", few, tmp_path / "r", "--judge", "writer", "first", "--orders", "BA", "--repeats", 2, "--limit", 1,
@@ -259,40 +253,21 @@ def test_every_option_reaches_the_judges(mrb: Mrb, few: Path, roster: Path, tmp_
     assert asked[1][0] == [PlannedJudge("first", engine="ray", workers=2, gpus_per_worker=0.5)]
 
 
-def test_repeats_of_a_judge_that_writes_are_sampled_and_that_is_said(
-    mrb: Mrb, few: Path, tiny: Callable[[str], Path], tmp_path: Path
-) -> None:
-    options = ["--repeats", 3, "--limit", 1, "--max-new-tokens", 2, "--without-images"]
-    written = mrb("judge", few, tmp_path / "r", "--judge", f"path:{tiny('llama')}+generative", *options)
-    assert "temperature 0.7 for all repeats" in written.err
-    assert "temperature" not in mrb("judge", few, tmp_path / "r", "--judge", "first", *options).err
-
-
-def _run(folder: Path) -> Path:
-    folder.mkdir()
-    write_manifest(folder, Manifest(folder.name, "writer"))
-    rows = pd.DataFrame(
-        {
-            "judge": "writer",
-            "case_id": ["1", "2", "3"],
-            "dimension": "overall",
-            "order": "AB",
-            "choice": ["A", None, None],
-            "status": ["ok", "unparsed", "error"],
-            "prompt_tokens": [1000.0, 500.0, None],
-            "completion_tokens": [10.0, 5.0, None],
-        }
-    )
-    append_part(folder, conform(rows.iloc[:1].assign(cost_usd=0.25), "verdicts", "test"))
-    rest = rows.iloc[1:].assign(error=[None, "image x.png is missing"])
-    append_part(folder, conform(rest, "verdicts", "test"))
-    return folder
+def _append(folder: Path, **columns: object) -> None:
+    """Append verdicts of a judge, by their columns."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = pd.DataFrame(columns).assign(judge="writer", dimension="overall", order="AB")
+    append_part(folder, conform(rows, "verdicts", "test"))
 
 
 def test_the_end_of_a_run_says_what_it_holds_what_it_cost_and_what_to_know(
     mrb: Mrb, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = _run(tmp_path / "writer-1")
+    folder = tmp_path / "writer-1"
+    _append(folder, case_id=["1"], choice="A", status="ok", prompt_tokens=1000.0, completion_tokens=10.0, cost_usd=0.25)
+    _append(folder, case_id=["2", "3"], choice=None, status=["unparsed", "error"], prompt_tokens=[500.0, None],
+            completion_tokens=[5.0, None], error=[None, "image x.png is missing"])  # fmt: skip
+    write_manifest(folder, Manifest(folder.name, "writer"))
     done = RunSummary("writer", folder, 2, 1, 4, 1.5, ("prompt differs from run x",), 1, ("a notice",))
     monkeypatch.setattr("mrb_lib.cli.judge.judge_plan", _finishing(done))
     result = mrb("judge", few, tmp_path / "r", "--judge", "first")
@@ -333,10 +308,8 @@ def test_a_run_in_which_nothing_could_be_judged_has_failed(
     mrb: Mrb, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statuses: list[str], code: int
 ) -> None:
     folder = tmp_path / "r" / "first"
-    folder.mkdir(parents=True)
-    rows = {"judge": "first", "case_id": "1", "dimension": "overall", "order": ["AB", "BA"], "status": statuses}
     choices = ["A" if status == "ok" else None for status in statuses]
-    append_part(folder, conform(pd.DataFrame(rows).assign(choice=choices), "verdicts", "test"))
+    _append(folder, case_id=["1", "2"], choice=choices, status=statuses)
     summary = RunSummary("first", folder, 2, 0, 0, 0.1, ())
     monkeypatch.setattr("mrb_lib.cli.judge.judge_plan", _finishing(summary))
     result = mrb("judge", few, tmp_path / "r", "--judge", "first")

@@ -1,7 +1,5 @@
 """Options are declared once; a preset sets options that the commands have, and what the user sets goes before it."""
 
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import get_args
@@ -35,13 +33,9 @@ def test_rare_options_are_listed_on_demand_and_always_work(mrb: Mrb, command: st
         assert flag in whole and (f"{flag} " in short) is not is_rare
 
 
-def test_the_list_of_commands_has_whole_summaries_and_takes_little_time(mrb: Mrb) -> None:
+def test_the_list_of_commands_has_whole_summaries(mrb: Mrb) -> None:
     shown = mrb("-h").out
     assert "..." not in shown.partition("Commands:")[2]
-    code = (
-        "import sys; from mrb_lib.cli.app import app; assert not {'pydantic', 'pandas', 'numpy'} & sys.modules.keys()"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_an_embedded_benchmark_is_a_benchmark_for_every_command(

@@ -74,18 +74,6 @@ def test_failures_are_dealt_out_and_earlier_ones_stay(mrb: Mrb, bench: Path, ser
         assert message in mrb("review", bench, "--assign", "Dr A", "--query", query).refusal
 
 
-def test_a_query_without_anybody_to_deal_to_is_where_the_page_opens(
-    mrb: Mrb, bench: Path, served: dict[str, Any]
-) -> None:
-    assert mrb("judge", bench, bench / "runs", "--judge", "longer").code == 0
-    query = "judge=longer&dimension=overall&outcome=wrong&where=organ%20is%20not%20None"
-    assert mrb("review", bench, "--query", query).code == 0
-    assert served["fragment"] == query
-    assert not (bench / "reviews.sqlite").exists(), "nothing was dealt"
-    assert mrb("review", bench).code == 0
-    assert served["fragment"] == ""
-
-
 @pytest.mark.parametrize(
     ("query", "message"),
     [
@@ -222,12 +210,3 @@ def test_tables_are_of_the_tagged_cases(mrb: Mrb, bench: Path) -> None:
     (bench / "reviews.sqlite").unlink()
     refused = mrb("analyze", bench, "--table", "composition", "--where", "tagged['artefact']")
     assert "there is no store of reviews" in refused.err
-
-
-@pytest.mark.usefixtures("tagged", "served")
-def test_tagged_cases_are_dealt_out(mrb: Mrb, bench: Path) -> None:
-    assert mrb("review", bench, "--no-browser", "--assign", "Dr B", "--query", "where=tagged['artefact']").ok
-    made = load(bench)
-    with open_store(bench / "reviews.sqlite", create=False) as store:
-        dealt = store.assignments(made.meta.name, "Dr B", task=REVIEW)
-    assert sorted(dealt["case_id"]) == sorted(made.cases["case_id"].head(3))

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +16,6 @@ from mrb_lib.demo.build import write_demo
 from mrb_lib.probes import PROBES
 from mrb_lib.review.explorer.data import explorer_data
 from mrb_lib.review.failures.index import build_index, open_index
-from mrb_lib.stats.analyze import ALL_SEEN
 from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.verdicts.manifest import Manifest
 from tests.training_records import BASE_REVISION, manifest_of, record_of
@@ -30,29 +28,21 @@ JUDGES = ("Qwen2-VL-7B", "Qwen2-VL-7B-sft", "InternVL2_5-8B", "MBZUAI/MedMO-8B",
 @pytest.fixture
 def published(mrb: Mrb, tmp_path: Path) -> Path:
     """A benchmark with the verdicts of judges that are named as in published result files."""
-    generator, n = np.random.default_rng(0), 40
-    source, bench = tmp_path / "tables", tmp_path / "bench"
+    rng, ids, source = np.random.default_rng(0), [f"c{i}" for i in range(40)], tmp_path / "tables"
+    cases = pd.DataFrame({"case_id": ids, "question": "q", "response_a": "a", "response_b": "b"})
+    votes = pd.DataFrame(
+        {"case_id": ids, "annotator": "r", "dimension": "overall", "choice": rng.choice(["A", "B"], 40)}
+    )
+    said = votes.drop(columns="annotator").assign(order="AB").merge(pd.DataFrame({"judge": JUDGES}), how="cross")
+    said["choice"] = said["choice"].where(rng.random(len(said)) < 0.7, "tie")
     source.mkdir()
-    ids = [f"c{i}" for i in range(n)]
-    gold = generator.choice(["A", "B"], n)
-    pd.DataFrame(
-        {"case_id": ids, "question": "q", "response_a": "a", "response_b": "b", "organ": ["eye", "lung"] * 20}
-    ).to_csv(source / "cases.csv", index=False)
-    pd.DataFrame({"case_id": ids, "annotator": "r", "dimension": "overall", "choice": gold}).to_csv(
-        source / "annotations.csv", index=False
-    )
-    rows = [
-        (judge, case, "overall", "AB", label if generator.random() < 0.7 else "tie")
-        for judge in JUDGES
-        for case, label in zip(ids, gold, strict=True)
-    ]
-    pd.DataFrame(rows, columns=["judge", "case_id", "dimension", "order", "choice"]).to_csv(
-        source / "verdicts.csv", index=False
-    )
-    imported = mrb("import", "table", source, bench).ok
+    tables = {"cases": cases.assign(organ=["eye", "lung"] * 20), "annotations": votes, "verdicts": said}
+    for name, rows in tables.items():
+        rows.to_csv(source / f"{name}.csv", index=False)
+    imported = mrb("import", "table", source, tmp_path / "bench").ok
     assert "note: Group medical: HuatuoGPT as huatuogpt-vision-7b, MBZUAI/MedMO-8B as medmo-8b." in imported.err
     assert "In no group: somebody;" in imported.err
-    return bench
+    return tmp_path / "bench"
 
 
 def test_contrasts_are_of_the_groups_that_names_tell_and_the_matches_are_printed(mrb: Mrb, published: Path) -> None:
@@ -79,39 +69,23 @@ def test_gains_are_of_the_pairs_that_are_known_or_named(mrb: Mrb, published: Pat
     named = ("--base", "InternVL2_5-8B", "--tuned", "somebody")
     rows = mrb("analyze", published, "--table", "gains", "--json", *named).rows
     assert [(row["base"], row["tuned"]) for row in rows] == [("InternVL2_5-8B", "somebody")]
-    for wrong in (
-        ("--base", "gpt-4o"),
-        ("--base", "gpt-4o", "--tuned", "nobody"),
-        ("--base", "gpt-4o", "--tuned", "gpt-4o"),
-    ):
-        refused = mrb("analyze", published, "--table", "gains", *wrong)
-        assert (refused.code, refused.out) == (2, "")
-        assert refused.err.splitlines()[-1].startswith("mrb: ")
+    assert mrb("analyze", published, "--table", "gains", "--base", "gpt-4o").refusal
     assert "changes nothing" not in mrb("analyze", published, "--table", "gains", *named).err
     assert "change nothing" in mrb("analyze", published, "--table", "accuracy", *named).err
 
 
-ITEMS, SIZE = 40, 3
-
-
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Forty items with three responses, half of them from after a cut-off; runs of a judge by two prompts."""
-    rows, labels, rng = [], [], np.random.default_rng(0)
-    for item in range(ITEMS):
-        worth = rng.permutation(SIZE)
-        for a, b in combinations(range(SIZE), 2):
-            date = ["2020-05", "2025", "2023-10", None][item % 4]
-            rows.append((f"i{item}", f"q{item}", f"{item} r{a}", f"{item} r{b}", date))
-            labels.append("A" if worth[a] > worth[b] else "B")
-    cases = pd.DataFrame(rows, columns=["item", "question", "response_a", "response_b", "date"])
-    cases = cases.assign(case_id=[f"c{i}" for i in range(len(rows))], images=[[] for _ in rows])
-    votes = pd.DataFrame({"case_id": cases["case_id"], "annotator": "r", "dimension": "overall", "choice": labels})
-    folder = tmp_path_factory.mktemp("prompts") / "bench"
+    """Cases from before and after a cut-off; runs of a judge by two prompts, and of another."""
+    ids, folder = [f"c{i}" for i in range(120)], tmp_path_factory.mktemp("prompts") / "bench"
+    cases = pd.DataFrame({"case_id": ids, "question": ids, "response_a": "one", "response_b": "two"})
+    cases = cases.assign(date=["2020-05", "2025", "2023-10", None] * 30, images=[[] for _ in ids])
+    choices = np.random.default_rng(0).choice(["A", "B"], len(ids))
+    votes = pd.DataFrame({"case_id": ids, "annotator": "r", "dimension": "overall", "choice": choices})
     save(Benchmark(BenchmarkMeta("prompted", "simulated", ("overall",)), cases, votes), folder)
     for run, prompt, right in (("one", "plain", 0.95), ("two", "reasoned", 0.6)):
-        write_run(folder / "runs", Manifest(run, "gpt-4o", prompt_id=prompt, prompt_hash=prompt), votes, right, seed=1)
-    write_run(folder / "runs", Manifest("other", "mine", prompt_id="plain"), votes, 1.0, scores=True)
+        write_run(folder / "runs", Manifest(run, "gpt-4o", prompt_id=prompt, prompt_hash=prompt), votes, right)
+    write_run(folder / "runs", Manifest("other", "mine", prompt_id="plain"), votes, 1.0)
     return folder
 
 
@@ -119,13 +93,8 @@ def test_templates_are_told_from_the_manifests(mrb: Mrb, bench: Path) -> None:
     [pair] = mrb("analyze", bench, "--table", "probes", "--json").rows
     assert (pair["judge"], pair["judge_1"], pair["judge_2"]) == ("gpt-4o", "gpt-4o@one", "gpt-4o@two")
     assert (pair["prompt_1"], pair["prompt_2"]) == ("plain", "reasoned")
-    assert pair["p_adjusted"] < 0.05
-    assert pair["shared_flips"] == pytest.approx(0.35**2, abs=0.1)
-    assert pair["changed_beyond_noise"] is None
-    assert "noise is unknown" in pair["reason"]
     text = mrb("analyze", bench, "--table", "probes")
     assert "Accuracy differs significantly in 1 of 1 comparisons of two prompts" in " ".join(text.out.split())
-    assert text.err == ""
 
 
 def test_a_roster_of_ones_own_states_a_cutoff(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
@@ -135,8 +104,6 @@ def test_a_roster_of_ones_own_states_a_cutoff(mrb: Mrb, bench: Path, tmp_path: P
     found = next(row for row in mrb(*asked).rows if row["judge"] == "mine")
     assert (found["cutoff"], found["cutoff_of"]) == ("2021-01", "mine")
     assert [found[f"n_{name}"] for name in ("before", "after")] == [30, 60]
-    said = mrb("analyze", bench, "--table", "accuracy", "--roster", own)
-    assert "--roster changes nothing: table accuracy does not read it" in said.err
     own.write_text('[[judge]]\nname = "mine"\nengine = "endpoint"\nmodel = "mine-1"\ncutoff = "soon"\n')
     assert "cutoff" in mrb(*asked).refusal
 
@@ -168,31 +135,21 @@ def test_judging_and_the_table_of_probes(mrb: Mrb, demo: Path, tmp_path: Path) -
     assert 0.2 < changed[1] <= changed[2] <= changed[3]
 
 
-def _german(folder: Path, text: str = "Was zeigt das Bild\x1b[31m?") -> Path:
-    path = folder / "deutsch.csv"
-    path.write_text(f"case_id,question\nsim-000000,{text}\nsim-000001,{text}\nelsewhere,{text}\n", encoding="utf-8")
-    return path
-
-
 def test_the_texts_of_a_file_are_judged_told_and_expected_to_change_nothing(
     mrb: Mrb, demo: Path, tmp_path: Path
 ) -> None:
-    path, runs = _german(tmp_path), tmp_path / "runs"
-    (tmp_path / "answers.jsonl").write_text('{"case_id": "sim-000002", "response_a": "Nein."}', encoding="utf-8")
-    command = (
-        "judge", demo, runs, "--judge", "first", "--probe", "response/lengthened:1", "--probe-file", path,
-        "--probe-file", tmp_path / "answers.jsonl",
-    )  # fmt: skip
+    path, runs, text = tmp_path / "deutsch.csv", tmp_path / "runs", "Was zeigt das Bild\x1b[31m?"
+    path.write_text(f"case_id,question\nsim-000000,{text}\nsim-000001,{text}\nelsewhere,{text}\n", encoding="utf-8")
+    command = ("judge", demo, runs, "--judge", "first", "--probe", "response/lengthened:1", "--probe-file", path)
     judged = mrb(*command).ok
     assert "probe question/file-deutsch: does not apply to 24 of 26 cases (the file has no row for it)" in judged.err
     assert "question/file-deutsch: 1 of 3 cases of its file are not in the benchmark ('elsewhere')" in judged.err
-    assert "probe response/file-answers: does not apply to 25 of 26 cases" in judged.err
     again = mrb(*command)
     assert "first: 0 SIMULATED verdicts made" in again.out
     path.unlink()
     table = mrb("analyze", demo, runs, "--table", "probes", "--dimension", "overall", "--json").ok
     rows = {row["probe"]: row for row in table.rows if row["part"] == "probe"}
-    assert rows.keys() == {"response/lengthened", "question/file-deutsch", "response/file-answers"}
+    assert rows.keys() == {"response/lengthened", "question/file-deutsch"}
     german = rows["question/file-deutsch"]
     assert (german["expected"], german["n"], german["changed"], german["target_shift"]) == ("same", 2, 0, None)
 
@@ -236,17 +193,10 @@ def trained(tmp_path: Path) -> Trained:
 NOTE = "note: tuned: 36 of 60 cases are left out: 30 were trained on, and 6 more are validation cases or related\n"
 
 
-@pytest.mark.parametrize("table", ["accuracy", "significance", "calibration", "gains", "consistency", "power"])
-def test_every_table_says_how_many_cases_it_leaves_out(mrb: Mrb, trained: Trained, table: str) -> None:
-    result = mrb("analyze", trained.bench, "--table", table, "--json", "--resamples", 40).ok
+def test_a_table_says_how_many_cases_it_leaves_out(mrb: Mrb, trained: Trained) -> None:
+    result = mrb("analyze", trained.bench, "--json", "--resamples", 40).ok
     assert NOTE in result.err
-    rows = pd.DataFrame(result.rows)
-    if "n_seen" in rows:
-        of = {"significance": "judge_1", "gains": "tuned"}.get(table, "judge")
-        own = rows[(rows[of] == "tuned") | (table == "significance")]
-        assert set(own["n_seen"].dropna()) == {len(trained.cases)}
-    else:
-        assert table in ("consistency", "power")
+    assert {row["n_seen"] for row in result.rows if row["judge"] == "tuned"} == {len(trained.cases)}
 
 
 def test_a_judge_that_was_trained_on_test_cases_is_an_error_and_so_is_a_record_that_was_changed(
@@ -266,7 +216,6 @@ def test_a_judge_that_was_trained_on_test_cases_is_an_error_and_so_is_a_record_t
 
 
 def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained: Trained, tmp_path: Path) -> None:
-    benchmark = load(trained.bench)
     study = mrb_lib.open(trained.bench, trained.runs, resamples=40)
     assert NOTE.removeprefix("note: ").strip() in repr(study)
     accuracy = study.table("accuracy", references=0).frame.set_index("judge")
@@ -275,31 +224,13 @@ def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained:
     wrong = {judge: set(study.cases(judge=judge, wrong=True)["case_id"]) for judge in study.judges}
     assert not wrong["tuned"] & set(trained.cases)
     assert wrong["base"] & set(trained.cases)
-    index = open_index(build_index(trained.runs, benchmark, tmp_path / "index"))
-    seen_case = benchmark.cases["case_id"].tolist().index(trained.cases[3])
-    for data in (explorer_data(benchmark, index), explorer_data(benchmark, study.verdicts)):
+    index = open_index(build_index(trained.runs, load(trained.bench), tmp_path / "index"))
+    for data in (explorer_data(study.benchmark, index), explorer_data(study.benchmark, study.verdicts)):
         tuned = data.kinds.judges.index("tuned")
         outcome = [OUTCOMES[code] for code in data.kinds.grid("outcome")[tuned, 0]]
-        assert outcome.count("trained on") == 36
-        assert data.kinds.grid("judged")[tuned].all()
-        page = data.case_html(seen_case)
+        assert outcome.count("trained on") == 36 and data.kinds.grid("judged")[tuned].all()
+        page = data.case_html(outcome.index("trained on"))
         row = page.split("<tbody>")[-1].split("</tr>")[1]
-        assert "tuned" in row
-        assert ">trained on</span>" in row
-        assert "not counted" in row
-        assert "mrb-yes" not in row
-        assert "mrb-no" not in row.replace("mrb-none", "")
-        assert page.count(">trained on</span>") == 1
+        assert all(words in row for words in ("tuned", ">trained on</span>", "not counted"))
+        assert "mrb-yes" not in row and "mrb-no" not in row.replace("mrb-none", "")
         assert ">trained on</span>" not in data.case_html(N - 1)
-    strict = open_index(build_index(trained.runs, benchmark, tmp_path / "index", policy="strict"))
-    other = explorer_data(benchmark, strict, policy="strict").kinds
-    assert (other.grid("outcome")[data.kinds.judges.index("tuned"), 0] == OUTCOMES.index("trained on")).sum() == 36
-
-
-def test_a_judge_that_has_seen_everything_is_named_with_the_reason(mrb: Mrb, tmp_path: Path) -> None:
-    benchmark = small()
-    bench, _ = write_all(tmp_path / "all", benchmark, record_of(benchmark, benchmark.cases["case_id"]))
-    rows = pd.DataFrame(mrb("analyze", bench, "--json", "--resamples", 40).rows).set_index("judge")
-    assert np.isnan(rows["accuracy"]["tuned"])
-    assert ALL_SEEN.format("tuned") in rows["reason"]["tuned"]
-    assert (rows["n"]["tuned"], rows["n_seen"]["tuned"]) == (0, N)

@@ -187,7 +187,7 @@ def _run_here(
     content = json.loads(path.read_text(encoding="utf-8"))
     names: dict[str, object] = {}
     tagged = [cell for cell in content["cells"] if "parameters" in cell["metadata"].get("tags", [])]
-    exec("".join(cell["source"] for cell in tagged), names)  # noqa: S102  # the tests' own cells
+    exec("".join("".join(cell["source"]) for cell in tagged), names)  # noqa: S102  # the tests' own cells
     names.update(parameters)
     DEFAULTS.clear()
     set_defaults(**options, out=str(folder))
@@ -198,7 +198,7 @@ def _run_here(
         if cell["cell_type"] == "code" and "parameters" not in tags and failure is None:
             cell["metadata"]["mrb"] = note = dict[str, object]()
             try:
-                exec(cell["source"], names)  # noqa: S102  # the tests' own cells
+                exec("".join(cell["source"]), names)  # noqa: S102  # the tests' own cells
             except NotApplicable as reason:
                 note["not_applicable"] = str(reason)
             except Exception as error:  # noqa: BLE001  # whatever the cell raises

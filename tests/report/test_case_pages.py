@@ -13,16 +13,11 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.report.html.case_pages import (
     LISTED,
-    CasePage,
     Chosen,
     case_pages,
     choose_failures,
-    listed_cases,
-    named_cases,
 )
 from mrb_lib.report.places import DataFolders, home
-from mrb_lib.report.records import PageRecord
-from mrb_lib.report.tabular import table_text
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.tables.files import staged_folder
@@ -67,11 +62,6 @@ def test_one_case_of_each_kind_comes_before_a_second_of_any() -> None:
     assert found["turns"].reason == "A judge changes sides with the order"
     assert found["split"].reason == "The annotators are split"
     assert found["silent"].reason == "A judge gives no verdict"
-
-
-def test_a_case_without_a_failure_is_never_chosen_and_none_is_chosen_twice() -> None:
-    names = [IDS[one.position] for one in chosen(50, ["turns", "turns", "unknown"])]
-    assert sorted(names) == sorted(set(IDS) - {"fine"})
 
 
 def test_cases_that_the_report_lists_take_half_of_the_places() -> None:
@@ -134,17 +124,6 @@ def test_a_report_leaves_alone_what_a_reviewer_or_another_report_reads(
     assert case_pages(source, tmp_path / "first", **TWO)
     assert mine.is_file()
     assert open_index(reviewed).kinds.case_ids == list(IDS)
-
-
-def test_cases_of_tables_are_listed_and_those_of_figures_are_named_too() -> None:
-    tables = [{"shown": table_text(frame).grid()} for frame in (pd.DataFrame({"case_id": ["turns", "no case"]}),
-                                                                 pd.DataFrame({"judge": ["fine"]}))]  # fmt: skip
-    figures = [{"behind": {"cells": [{"listed": ["split", "turns"]}, {"listed": ["all"]}]}}, {}]
-    record = PageRecord("07", "key", tables=tables, figures=figures)
-    assert listed_cases([record]) == ["turns", "no case"]
-    page = CasePage("all", "all.html", "", "", "", "", "")
-    found = named_cases(benchmark().cases, [record], [page])
-    assert [case["case_id"] for case in found] == [case for case in IDS if case in ("split", "turns")]
 
 
 def test_pages_of_a_benchmark_with_labels_show_them_and_are_about_another_dimension(tmp_path: Path) -> None:

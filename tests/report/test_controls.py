@@ -1,8 +1,5 @@
 """Controls draw what is chosen and publish nothing; where no page answers, the plain table is all there is."""
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -155,21 +152,3 @@ def test_without_a_page_it_is_the_plain_table_once_and_nothing_is_published(
     assert notebook.shown == [] and list(tmp_path.iterdir()) == []
     with pytest.raises(NotApplicable, match="verdicts"):
         replace(report, verdicts=report.verdicts.head(0), _made={}).controls("accuracy")
-
-
-LATER = """
-from IPython.core.interactiveshell import InteractiveShell
-from tests.report.test_controls import study_of
-shell, study = InteractiveShell.instance(), study_of()
-study.controls("accuracy")
-figure = study.table("accuracy").plot()
-assert shell.display_formatter.format(figure)[0]["image/png"] == figure.png()
-"""
-
-
-def test_figures_keep_their_mark_in_a_notebook_that_has_controls() -> None:
-    """ipywidgets' own way to draw again loads pyplot's backend, which cuts the mark off every later figure."""
-    environment = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
-    root = Path(__file__).parent.parent.parent
-    ended = subprocess.run([sys.executable, "-c", LATER], env=environment, cwd=root, capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr

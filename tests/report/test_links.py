@@ -257,22 +257,3 @@ def test_a_filter_of_the_report_is_part_of_the_query(odd: Study) -> None:
         frame = failing(w, by)
         for row in frame[frame["listed"].str.len() > 0].itertuples():
             assert opened(odd, str(row.query)) == list(row.listed)
-
-
-def test_a_figure_says_where_each_cell_lies_and_which_cases_are_behind_it(odd: Study, tmp_path: Path) -> None:
-    table = replace(odd, out=str(tmp_path), _made={}).table("accuracy", by="organ", references=0)
-    table.plot()
-    cells = json.loads((tmp_path / "figures" / "subfields-organ.json").read_text())["behind"]["cells"]
-    assert [(cell["row"], cell["subfield"]) for cell in cells] == [
-        (judge, part) for judge in dict.fromkeys(table["judge"]) for part in ("eye", "lung")
-    ]
-    for cell in cells:
-        left, top, width, height = cell["box"]
-        assert 0 <= left < left + width <= 1
-        assert 0 <= top < top + height <= 1
-        assert len(cell["listed"]) == cell["n_listed"]
-        row = table[(table["judge"] == cell["row"]) & (table["subfield"] == cell["subfield"])].iloc[0]
-        assert cell["stated"].startswith(f"{cell['n_listed']} wrong")
-        assert cell["stated"].endswith(f" of {row['n']} cases scored")
-    first, second = cells[0]["box"], cells[1]["box"]
-    assert second[0] == pytest.approx(first[0] + first[2], abs=1e-3), "the second cell begins where the first ends"

@@ -7,11 +7,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from pypdf import PdfReader
 
-from mrb_lib.benchmarks.votes import gold
 from mrb_lib.report import execute
 from mrb_lib.report.html import pdf
 from mrb_lib.report.html.case_pages import CasePage
@@ -19,11 +17,8 @@ from mrb_lib.report.html.site import Content
 from mrb_lib.report.pipeline import report
 from mrb_lib.report.provenance import provenance
 from mrb_lib.report.records import read_record
-from mrb_lib.review.case import case_html
 from mrb_lib.tables.errors import InputError, RunError
-from tests.pictures import png
 from tests.report.conftest import Lab, run_in_this_process
-from tests.review.judged import judged
 
 pytestmark = pytest.mark.browser
 
@@ -176,66 +171,3 @@ def test_the_contents_name_the_page_on_which_each_part_begins(reader: PdfReader)
         stated = re.match(rf"{title}(?: \(failed\)|, \d+)?\s+(\d+)(?:\s|$)", line)
         assert stated, line[:80]
         assert int(stated[1]) == begins
-
-
-LONG_CASE = (
-    '<section class="mrb-case"><h2 class="mrb-title">Case long</h2><figure class="mrb-image"><div class="mrb-view">'
-    '<img src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACXBIWXMAAC4jAAAuIwF4pT92AAAACk'
-    'lEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="></div></figure><div class="mrb-pair"><section class="mrb-answer">'
-    f'<div class="mrb-text mrb-answer-text">{"endless " * 40_000}</div></section></div></section>'
-)
-WIDE_TABLE = (
-    '<div class="prose"><h3>Heading-wide</h3><p>What it lists.</p></div><figure class="tabular across"><figcaption><p>'
-    f'{"Caption. " * 40}</p></figcaption><div class="scroll"><table><tbody>'
-    f"{''.join(f'<tr><td>row-{i}</td></tr>' for i in range(3))}</tbody></table></div></figure>"
-)
-
-
-@pytest.fixture(scope="module")
-def laid_out(printed: Any, tmp_path_factory: pytest.TempPathFactory) -> PdfReader:
-    """One print of twelve tall figures with headings, a wide table, a long case, and one with verdicts."""
-    benchmark, verdicts = judged()
-    cases = benchmark.cases.assign(response_a=f"{'word ' * 250} Last-word", images=[["a.png"]] * len(benchmark.cases))
-    shown = case_html(
-        cases.iloc[0], images={"a.png": png(np.full((40, 40), 90, "uint8"))}, annotations=benchmark.annotations,
-        gold=gold(benchmark), verdicts=verdicts, manifests={}, level=2, style=False,
-    )  # fmt: skip
-    pages = [CasePage(name, f"{name}.html", "Reason", "Why.", "Q?", "", html)
-             for name, html in (("long", LONG_CASE), ("c00", shown))]  # fmt: skip
-    text = _printed_html(printed, pages)
-    figure = re.search(r'<figure id="first">.*?</figure>', text, re.DOTALL)
-    assert figure
-    tall = figure[0].replace('width="', 'style="height: 61mm; width: 100mm" data-width="')
-    pieces = [
-        f'<div class="prose"><h3>Heading-{i:02d}</h3></div>{tall.replace("The first figure", f"Figure-{i:02d}")}'
-        for i in range(12)
-    ]
-    page = tmp_path_factory.mktemp("laid-out") / "page.html"
-    page.write_text(text.replace(figure[0], "".join([*pieces, WIDE_TABLE])), encoding="utf-8")
-    return PdfReader(BytesIO(pdf._print(page, pdf.browser())))
-
-
-def test_a_long_answer_is_cut_and_an_image_is_in_it(laid_out: PdfReader) -> None:
-    assert 0 < sum("endless endless" in page.extract_text() for page in laid_out.pages) < 8
-    assert any("cases/long.html" in found.extract_text() for found in laid_out.pages), "what stands below it"
-    assert any(image.image.size == (1, 1) for found in laid_out.pages for image in found.images), "no rule kept it out"
-
-
-def test_every_heading_stands_on_the_page_of_its_figure(laid_out: PdfReader) -> None:
-    pages = [one.extract_text() for one in laid_out.pages]
-    for i in range(12):
-        heading = [number for number, one in enumerate(pages) if number and f"Heading-{i:02d}" in one]
-        assert heading == [number for number, one in enumerate(pages) if f"Figure-{i:02d}." in one]
-
-
-def test_a_wide_table_lies_across_its_page_with_its_heading(laid_out: PdfReader) -> None:
-    [beginning] = [one for one in laid_out.pages if "row-2" in one.extract_text()]
-    assert beginning.mediabox.width > beginning.mediabox.height
-    assert "Heading-wide" in beginning.extract_text()
-
-
-def test_a_case_is_printed_with_whole_answers_and_verdicts_under_their_heading(laid_out: PdfReader) -> None:
-    pages = [one.extract_text() for one in laid_out.pages]
-    assert any("Last-word" in one for one in pages)
-    [verdict_page] = [one for one in pages if "Each verdict: the choice" in one]
-    assert all(words in verdict_page for words in ("Judges", "agrees with", "j1"))

@@ -1,7 +1,5 @@
 """What a user holds: a study, tables that draw and explain themselves, and reasons where none apply."""
 
-import io
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -181,16 +179,6 @@ class TestNotApplicable:
                 call()
             assert str(raised.value) == "one pair is missing."
 
-    def test_names_the_value_that_is_missing_and_verdicts_only_where_a_table_reads_them(self, study: mrb.Study) -> None:
-        unjudged = module.replace(study, verdicts=study.verdicts.head(0), _made={})
-        pairs = unjudged.table("agreement").query("part == 'all'")
-        with pytest.raises(NotApplicable, match=r"^the table agreement contains no value of Cohen's kappa\.$"):
-            pairs.plot("agreement-pairs")
-        with pytest.raises(NotApplicable, match="no value of difference; the data include no verdicts"):
-            unjudged.table("ceiling").plot("ceiling-distances")
-        with pytest.raises(NotApplicable, match="the table accuracy contains no row to show"):
-            study.table("accuracy").query("judge == 'nobody'").show()
-
     def test_is_one_line_in_jupyterlab(self, capsys: pytest.CaptureFixture[str]) -> None:
         shell = InteractiveShell()
         shell.run_cell("import mrb_lib\nraise mrb_lib.NotApplicable('the cases name no responders.')")
@@ -214,10 +202,6 @@ class TestCases:
         assert "&lt;b&gt;bold&lt;/b&gt;" in page
         assert "SIMULATED" in page
 
-    def test_shows_one_that_is_rated_as_one_response(self, rated: Path) -> None:
-        page = mrb.open(rated).show()._repr_html_()
-        assert page.count('data-mrb="answer"') == 1 and "Response B" not in page
-
     def test_reviews_of_them_are_kept_in_the_folder_or_the_store_that_is_named(
         self, study: mrb.Study, full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -226,25 +210,3 @@ class TestCases:
             with open_store(place, create=False) as store:
                 assert store.views(study.benchmark.meta.name)["name"].tolist() == [view]
             monkeypatch.setenv("MRB_STORE", str(tmp_path / "other.sqlite"))
-
-
-class TestPublished:
-    @pytest.fixture
-    def reported(self, full: Path, tmp_path: Path, defaults: None) -> mrb.Study:
-        mrb.set_defaults(out=str(tmp_path), resamples=60)
-        return mrb.open(full)
-
-    def test_a_figure_has_its_numbers_caption_and_cases_and_no_second_of_its_name(
-        self, reported: mrb.Study, tmp_path: Path
-    ) -> None:
-        board = reported.table("accuracy", by="modality", dimension=DIMENSION)
-        board.plot()
-        sidecar = json.loads((tmp_path / "figures" / "subfields-modality.json").read_text())
-        assert sidecar["title"] == "Accuracy by modality"
-        assert sidecar["caption"].startswith("SIMULATED data")
-        assert "policy: balanced; n = " in sidecar["caption"]
-        numbers = pd.read_csv(io.StringIO((tmp_path / "figures" / "subfields-modality.csv").read_text()))
-        assert numbers["accuracy"].tolist() == pytest.approx(board["accuracy"].tolist())
-        with pytest.raises(mrb.InputError, match="published already"):
-            board.plot()
-        board.plot(id="another")

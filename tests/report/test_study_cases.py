@@ -1,7 +1,6 @@
 """The cases of a study, from the hardest on, and judges that a study runs on a few of them."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -50,26 +49,6 @@ def test_the_bootstrap_takes_columns_for_their_means() -> None:
     whole = study.bootstrap(frame, lambda rows: {"score": rows["score"].mean()})
     assert found["estimate"].to_dict() == pytest.approx({"score": frame["score"].mean(), "wrong": 0.25})
     assert found.loc["score", "low"] == pytest.approx(whole["low"].item())
-
-
-def test_an_unknown_filter_of_the_explorer_names_those_it_has() -> None:
-    with pytest.raises(InputError, match="dimension"):
-        made().explore(dimensoin="overall")
-
-
-def test_judges_come_in_one_order_in_every_table() -> None:
-    study = made()
-    assert study.order == ["j", "k"]
-    turned = made({({"j": "k", "k": "j"}[judge], order): letters for (judge, order), letters in SAID.items()})
-    assert turned.order == ["k", "j"]
-    assert turned.table("consistency").frame["judge"].tolist() == ["k", "j"]
-
-
-def test_n_counts_cases_only() -> None:
-    """The rows of `consistency` count cases; those of `difficulty` count judges."""
-    study = made()
-    assert "n = 3 to 4 cases" in study.table("consistency").show("judge", "consistency").caption
-    assert "n =" not in study.table("difficulty").show("part", "n").caption
 
 
 KEYS = ["judge", "case_id", "dimension", "order"]
@@ -124,13 +103,6 @@ def test_verdicts_are_kept_where_that_is_asked_for_and_a_second_time_goes_on(stu
     assert few.verdicts["case_id"].unique().tolist() == study.benchmark.cases["case_id"].head(1).tolist()
 
 
-def test_other_runs_in_the_folder_are_not_shown(study: mrb.Study, tmp_path: Path) -> None:
-    for judge, seed in (("longer", 0), ("random", 1), ("random", 2)):
-        tried = study.judge(judge, limit=2, keep=tmp_path / "kept", seed=seed)
-        assert tried.judges == [judge]
-    assert len(run_folders(tmp_path / "kept")) == 3
-
-
 def test_an_unknown_judge_or_setting_is_refused_with_the_nearest(study: mrb.Study) -> None:
     with pytest.raises(mrb.InputError, match="is not in the roster"):
         study.judge("no-such-judge")
@@ -161,11 +133,3 @@ def test_without_torch_a_stand_in_does_not_apply_and_the_reason_says_what_to_ins
     with pytest.raises(mrb.NotApplicable, match=r"mrb-workbench\[judges\].*torch"):
         study.judge()
     assert study.judge("longer", limit=1).judges == ["longer"]
-
-
-def test_a_case_without_gold_labels_can_be_judged(study: mrb.Study) -> None:
-    empty = replace(study.benchmark, annotations=study.benchmark.annotations.head(0))
-    tried = replace(study, benchmark=empty, _made={}).judge("longer", limit=2)
-    assert len(tried.verdicts)
-    with pytest.raises(mrb.NotApplicable):
-        tried.table("accuracy").plot()

@@ -1,7 +1,6 @@
 """Tables for readers: rounding, intervals, the best, escaping; what a notebook publishes: files, sidecars, marks."""
 
 import csv
-import io
 import json
 import re
 import subprocess
@@ -12,14 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from mrb_lib.figures.intervals import panels
-from mrb_lib.figures.style import Paper, write_mark
-from mrb_lib.report.publish import Publisher, blind_judges
-from mrb_lib.report.tabular import MOST_ROWS, spread, table_text, to_html, to_latex
+from mrb_lib.figures.style import Paper
+from mrb_lib.report.publish import Publisher
+from mrb_lib.report.tabular import MOST_ROWS, latex_text, table_text, to_html, to_latex
 from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.manifest import Manifest
 
 
 @pytest.mark.parametrize(
@@ -33,28 +30,6 @@ from mrb_lib.verdicts.manifest import Manifest
 )
 def test_numbers_are_rounded_and_what_is_undefined_is_said(columns: dict[str, list[object]], shown: object) -> None:
     assert table_text(pd.DataFrame(columns)).rows == shown
-
-
-def test_readers_see_words_and_programs_names() -> None:
-    frame = pd.DataFrame(
-        {"judge": ["a_b"], "subfield": ["pelvic_cavity"], "test": ["permutation_f"], "p_adjusted": [0.5]}
-    )
-    shown, raw = table_text(frame), table_text(frame, raw=True)
-    assert shown.columns == ("judge", "subfield", "test", "adjusted p")
-    assert shown.rows == (("a_b", "pelvic cavity", "permutation F", "0.500"),)
-    assert (raw.columns, raw.rows[0][1:3]) == (tuple(frame), ("pelvic_cavity", "permutation_f"))
-
-
-def test_a_case_id_is_told_from_other_text() -> None:
-    [row] = table_text(pd.DataFrame({"case_id": ["c_1"], "judge": ["c_1"]})).grid()["rows"]
-    assert [cell["case"] for cell in row["cells"]] == ["c_1", ""]
-
-
-@pytest.mark.parametrize(("rule", "expected"), [("max", {(1, 1), (2, 1)}), ("min", {(0, 1)})])
-def test_equal_bests_are_all_marked(rule: str, expected: set[tuple[int, int]]) -> None:
-    frame = pd.DataFrame({"judge": list("abcd"), "x": [0.1, 0.1 + 0.2, 0.3, np.nan]})
-    assert table_text(frame, best={"x": rule}).best == expected
-    assert table_text(frame.tail(1), best={"x": rule}).best == frozenset(), "nothing is best where nothing is known"
 
 
 def test_a_row_cannot_be_taken_for_an_option_of_the_row_above() -> None:
@@ -107,32 +82,39 @@ class TestBestAndSecond:
         assert "<u>0.700</u>" in page
         assert page.count("border-top") == 2
 
-    def test_one_value_alone_has_no_second(self) -> None:
-        shown = table_text(pd.DataFrame({"judge": ["a", "b"], "v": [0.5, np.nan]}), best={"v": "max"}, underline=True)
-        assert (shown.best, shown.second) == ({(0, 1)}, frozenset())
 
-
-HOSTILE = pd.DataFrame({"judge": ["a_b%c#&~\\frac{", "[x]", "*"], "v": [0.5, np.nan, 1.0]})
-WIDE = pd.DataFrame({f"dimension number {i}": [0.123456, 0.5] for i in range(9)})
+NAMES = [
+    "a_b%c#&~\\frac{", "under_score & 100% #1", "~tilde^caret\\back{slash}$5", "<script>alert('x')</script>",
+    "M\u00fcller \u0151\u015d\u1ea1 \u2265 0.5 \u03b1\u03b2\u03a9", "[2cm] -- ,,quoted`` | \u201cq\u201d \u2013 \u2026",
+    "* \u6a21\u578b \U0001f600 \u05e7\u05e8", "\\end{tabular}\\input{secret}", "%%comment %", "{{{ unbalanced",
+    "}}} \\\\ &&", "\u2212\u00b1\u00d7\u2192\u221e\u20ac\u00b0\u00b5 \u0166\u01e5",
+]  # fmt: skip
+HOSTILE = pd.DataFrame({"judge": NAMES, "v": [np.nan, *range(len(NAMES) - 1)]})
+WIDE = pd.DataFrame({f"dimension number {i} & {NAMES[i]}": [0.123456, 0.5] for i in range(9)})
 TABLES = {
-    "narrow": HOSTILE, "empty": HOSTILE.head(0), "long": pd.concat([HOSTILE] * 20), "wide": WIDE,
+    "narrow": HOSTILE, "empty": HOSTILE.head(0), "long": pd.concat([HOSTILE] * 5), "wide": WIDE,
     "long and wide": pd.concat([WIDE] * 30),
 }  # fmt: skip
 
 
-def test_latex_compiles_and_an_empty_table_is_a_table(tmp_path: Path) -> None:
+def test_latex_compiles_with_hostile_names_letters_of_all_scripts_and_without_rows(tmp_path: Path) -> None:
     made = {}
     for kind, rows in TABLES.items():
         frame = rows.reset_index(drop=True)
         number = {str(name): "max" for name in frame.columns if name != "judge"}
         text = table_text(frame, best=number, underline=True)
-        made[kind] = latex = to_latex(text, "A caption of 50% & more", kind.replace(" ", "-"))
+        made[kind] = latex = to_latex(text, f"A caption of 50% & {' '.join(NAMES)}", kind.replace(" ", "-"))
         needs = latex.partition("\n")[0]
         packages = re.findall(r"\\usepackage(?:\[\w+\])?\{[\w,]+\}", needs)
         assert needs == "% needs " + " and ".join(packages)
-        assert r"\usepackage[T1]{fontenc}" in packages
         assert cells_per_row(latex) == {columns_of(latex)} == {len(frame.columns)}
         assert (re.search(r"<tbody>\s*</tbody>", to_html(text, "none")) is not None) == frame.empty
+    assert r"under\_score \& 100\% \#1" in made["narrow"]
+    assert r"\textbackslash{}end\{tabular\}\textbackslash{}input\{secret\}" in made["narrow"]
+    # Each letter up to U+2FFF, with a letter after it that an accent could take hold of.
+    letters = (latex_text(chr(code) + "x") for code in range(0x20, 0x3000))
+    assert latex_text("a\n\nb\0c") == "a bc"
+    made["letters"] = "% needs \\usepackage[T1]{fontenc}\n" + "\n\n".join(letters)
     assert compiled(made, tmp_path) == ""
     assert (tmp_path / "all.pdf").stat().st_size > 1000
 
@@ -229,17 +211,6 @@ def test_simulated_rows_of_clinical_data_keep_their_mark(tmp_path: Path) -> None
     assert pd.read_csv(tmp_path / "tables" / "t.csv")["data_kind"].tolist() == ["clinical", "SIMULATED"]
 
 
-def test_no_folder_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    figure = publish_figure("")
-    frame = pd.DataFrame({"a": [1]})
-    publisher("").table(frame, table_text(frame), "t", title="T", caption="C.")
-    assert list(tmp_path.iterdir()) == []
-    data, size = figure._repr_mimebundle_()
-    with Image.open(io.BytesIO(data["image/png"])) as image:
-        assert image.width > size["image/png"]["width"] > 300
-
-
 def test_simulated_is_said_on_the_face_the_caption_and_the_data(tmp_path: Path) -> None:
     figure = publish_figure(tmp_path, "simulated")
     assert "SIMULATED DATA" in [text.get_text() for text in figure.texts]
@@ -295,16 +266,6 @@ def test_a_table_cannot_act() -> None:
     assert "&lt;script&gt;" in page
 
 
-def test_spread_keeps_order_and_leaves_gaps_empty() -> None:
-    frame = pd.DataFrame({"judge": ["b", "b", "a"], "dimension": ["y", "x", "x"], "accuracy": [1.0, 2.0, 3.0]})
-    frame = frame.assign(low=frame["accuracy"] - 0.5, high=9.0)
-    wide = spread(frame, ["judge"], columns="dimension", value="accuracy")
-    assert list(wide.columns) == ["judge", "y", "y_low", "y_high", "x", "x_low", "x_high"]
-    assert wide["judge"].tolist() == ["b", "a"]
-    assert np.isnan(wide.loc[1, "y"])
-    assert wide.loc[1, "x_low"] == 2.5
-
-
 @pytest.mark.parametrize("kind", ["clinical", "simulated"])
 def test_a_figure_with_a_judge_that_was_shown_no_image_says_so_on_its_face(tmp_path: Path, kind: str) -> None:
     figure, frame = drawing()
@@ -317,19 +278,3 @@ def test_a_figure_with_a_judge_that_was_shown_no_image_says_so_on_its_face(tmp_p
     seeing, frame = drawing()
     replace(made, blind=frozenset({"elsewhere"})).figure(seeing, "seeing", **WORDS, data=frame)
     assert not any("without images" in text.get_text() for text in seeing.texts)
-
-
-def test_a_mark_that_a_figure_has_already_is_kept(tmp_path: Path) -> None:
-    figure, frame = drawing()
-    write_mark(figure, "RANDOM WEIGHTS")
-    replace(publisher(tmp_path), blind=frozenset({"b"})).figure(figure, "leaderboard", **WORDS, data=frame)
-    assert figure.get_suptitle() == "RANDOM WEIGHTS; Judged without images: b"
-
-
-def test_of_a_judge_with_two_runs_only_that_without_images_is_blind() -> None:
-    def run(judge: str, run_id: str, **spec: object) -> Manifest:
-        return Manifest(judge=judge, run_id=run_id, spec=spec)
-
-    blind = {"without_images": True}
-    runs = [run("a", "a-1"), run("a", "a-2", **blind), run("b", "b-1", **blind), run("c", "c-1")]
-    assert blind_judges(runs) == {"a@a-2", "b", "b@b-1"}

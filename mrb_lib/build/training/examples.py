@@ -79,7 +79,7 @@ def examples(benchmark: Benchmark, case_ids: Sequence[str], options: ExampleOpti
 
     Notes
     -----
-    Validated by tests/build/training/test_examples.py.
+    Validated by tests/build/training/test_export.py.
     """
     dimensions = _dimensions(benchmark, options.dimensions)
     labels = gold(benchmark)[["case_id", "dimension", "choice"]]

@@ -6,14 +6,11 @@ from pathlib import Path
 import numpy as np
 import pydicom
 import pytest
-from PIL import Image, ImageDraw, ImageFont
 
 from mrb_lib.benchmarks.images.dicom import facts, without_patient
 from mrb_lib.benchmarks.images.pictures import read_pixels
-from mrb_lib.build.construct.intake.lettering import looks_lettered
 from mrb_lib.build.construct.intake.pictures import NOT_THE_SAME, PictureIntake
 from mrb_lib.build.construct.layouts import SourceImage
-from mrb_lib.demo.build import simulate_case
 
 from .sources import NAME, dicom, drawing
 
@@ -78,20 +75,3 @@ def test_the_picture_is_the_same_and_its_patient_is_gone() -> None:
         assert not [tag for tag in ABOUT_PEOPLE if tag in dataset]
         assert not [element for element in dataset if element.tag.is_private]
         assert facts(stripped).identifying == () and facts(stripped).modality == facts(content).modality
-
-
-N = 24
-MARK = (0, 0, 256, 240)  # without the line below it, which says SIMULATED
-
-
-def test_lines_of_text_are_suspected_and_anatomy_is_not() -> None:
-    plain = [Image.open(io.BytesIO(simulate_case(0, i).picture)).convert("L").crop(MARK) for i in range(N)]
-    assert sum(map(looks_lettered, plain)) <= 1
-    for size, fill in ((10, 255), (16, 230), (24, 255)):
-        found = 0
-        for i, picture in enumerate(plain):
-            lettered = picture.copy()
-            font = ImageFont.load_default(size)
-            ImageDraw.Draw(lettered).text((8, 10 + 8 * i), "DOE JANE 1965-02-11", fill=fill, font=font)
-            found += looks_lettered(lettered)
-        assert found >= 0.8 * N, size

@@ -142,13 +142,6 @@ def test_a_judge_marks_what_no_rule_finds_right(work: Work, script: Script) -> N
             filter_items(work, wrong, extra=[script.roster], again=True)
 
 
-def test_a_mark_that_cannot_be_read_is_no_mark(work: Work, script: Script) -> None:
-    script.say = lambda model, item, sample: "no idea" if model == "marker" else "hepar"
-    run(work, script, marker=PlannedModel("marker", Settings(prompt="mark-answer")))
-    answers = work.answers()
-    assert answers["correct"].notna().sum() == answers["marked_by"].eq("letter").sum() == 30
-
-
 def test_a_judge_is_not_asked_where_rules_find_every_answer_right(work: Work, script: Script) -> None:
     script.say = lambda model, item, sample: "liver"
     run(work, script, marker=PlannedModel("marker", Settings(prompt="mark-answer")))
@@ -158,12 +151,7 @@ def test_a_judge_is_not_asked_where_rules_find_every_answer_right(work: Work, sc
 def test_bad_input_is_one_line_and_loses_nothing(work: Work, script: Script) -> None:
     asked = {
         "corect < 2": "keep: 'corect' is unknown",
-        "correct < 'two'": "keep .*numbers",
-        "correct['m9'] > 0": "without brackets",
         "__import__('os')": "keep .* not part of the language",
-        "correct <": "keep .* cannot be read",
-        "organ > 2": "keep .* text",
-        "images == '1.png'": "unknown",
     }
     for rule, said in asked.items():
         with pytest.raises(InputError, match=said):
@@ -175,8 +163,6 @@ def test_bad_input_is_one_line_and_loses_nothing(work: Work, script: Script) -> 
             run(work, script, models=script.models(*models))
     with pytest.raises(InputError, match="asks for verdicts"):
         run(work, script, models=[*script.models("m1"), *script.models("m2", prompt="plain")])
-    with pytest.raises(InputError, match="asks for verdicts"):
-        run(work, script, marker=script.models("marker", prompt="reference")[0])
     assert script.asked == 0
     with pytest.raises(InputError, match=r"keeps none of 30 items \(correct is 1 to 3, half are over 2\)"):
         run(work, script, "correct > 3")

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.build.construct.answers.difficulty import chance_of
 from mrb_lib.build.construct.answers.keep_rules import kept_by, rule_table, why_left_out
 from mrb_lib.build.construct.answers.marking import (
     NO_OPTION,
@@ -90,11 +89,6 @@ def test_the_last_mark_of_a_reply_counts() -> None:
     marks = {"Correct": 1, "incorrect.": 0, "not correct": 0, "It seems correct, but is incorrect": 0, "unclear": None,
              "<think>incorrect</think> correct": 1, "": None}  # fmt: skip
     assert {reply: read_mark(reply) for reply in marks} == marks
-
-
-def test_chance_is_one_of_the_options() -> None:
-    items = pd.DataFrame({"choices": [list("abcd"), None, None, None], "reference": ["a", "Yes.", "liver", None]})
-    np.testing.assert_array_equal(chance_of(items), [0.25, 0.5, np.nan, np.nan])
 
 
 RULED = pd.DataFrame(

@@ -123,29 +123,3 @@ def test_a_plan_says_how_each_model_is_asked(tmp_path: Path) -> None:
                          "seed": 3}  # fmt: skip
     assert record[1]["temperature"] == 0.7, "several samples are drawn"
     assert str(tmp_path) not in str(record) and "secret" not in str(record)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[[model]]\nprompt = 'open-answer'\n", "model 1, key name"),
-        ("[[model]]\nname = 'x'\ntemprature = 1\n", "'temprature': is unknown"),
-        ("[[model", "cannot be read"),
-    ],
-)
-def test_a_bad_plan_is_refused_in_one_line(tmp_path: Path, text: str, said: str) -> None:
-    plan = tmp_path / "plan.toml"
-    plan.write_text(text)
-    with pytest.raises(InputError, match=said) as error:
-        pool_of([], plan, USUAL)
-    assert "\n" not in str(error.value)
-
-
-def test_what_is_recorded_tells_zero_from_nothing() -> None:
-    greedy = PlannedModel("m", Settings(prompt="open-answer", temperature=0.0, seed=0))
-    unset = PlannedModel("m", Settings(prompt="open-answer", seed=0))
-    blind = PlannedModel("m", Settings(prompt="open-answer", seed=0, without_images=True))
-    [zero], [none], [unseeing] = (recorded({"m": one}, 1) for one in (greedy, unset, blind))
-    assert zero["temperature"] == 0.0 and zero["seed"] == 0
-    assert "temperature" not in none and "without_images" not in none
-    assert unseeing["without_images"] is True

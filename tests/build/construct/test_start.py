@@ -1,13 +1,11 @@
 """What a source holds becomes items, kept or left out for a reason; nothing that names a patient comes along."""
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pydicom
 import pytest
-from PIL import Image, ImageOps
 
 from mrb_lib.benchmarks.images.pictures import read_pixels
 from mrb_lib.build.construct.layouts import LAYOUTS, SourceImage, SourceItem, find_layout
@@ -102,21 +100,6 @@ def test_bad_sources_are_refused_in_one_line(source: Path, tmp_path: Path) -> No
     assert "/" not in work.items()["item_id"][0]
 
 
-def test_an_altered_copy_is_kept_in_the_cluster_of_its_original(source: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "altered"
-    shutil.copytree(source, folder)
-    with Image.open(folder / "images" / "x5.png") as original:
-        ImageOps.invert(original).save(folder / "images" / "inverted.png")
-    row = {"item_id": "new", "image": "inverted.png", "question": "Another question?", "answer": "yes"}
-    with (folder / "questions.jsonl").open("a", encoding="utf-8") as questions:
-        questions.write(json.dumps(row) + "\n")
-    work, report = started(folder, tmp_path / "work")
-    items = work.items().set_index("item_id")
-    assert items.loc["new", ["copy_of", "cluster"]].tolist() == ["q5", "q5"]
-    assert items["copy_of"].dropna().to_dict() == {"q50": "q0", "q51": "q1", "q52": "q2", "q53": "q3", "new": "q5"}
-    assert report.altered == 1
-
-
 def test_several_sources_share_one_work_folder(source: Path, tmp_path: Path) -> None:
     """Ids of two sources may be the same; a picture of one that the other has is a copy all the same."""
     made, chosen = create_work(tmp_path / "work", "mine", "clinical"), find_layout(source)
@@ -169,9 +152,7 @@ VESSELS = ["aorta", "vena cava", "azygos", "carotid"]
         ([0, 3, 1], VESSELS, ["aorta", "carotid", "vena cava"], PLACE.format(0)),
         (["4", "1", "2"], VESSELS, ["carotid", "aorta", "vena cava"], PLACE.format(1)),
         ([1, 2, 3], VESSELS, ["1", "2", "3"], PLACE_UNCLEAR),
-        ([0, 4, 1], VESSELS, ["0", "4", "1"], PLACE_UNCLEAR),
         ([0, 3, "azygos"], VESSELS, ["0", "3", "azygos"], PLACE_UNCLEAR),
-        ([0, 3, 10**20], VESSELS, ["0", "3", str(10**20)], PLACE_UNCLEAR),
         (["B", "azygos", "D"], VESSELS, ["B", "azygos", "D"], None),
         ([1, 2, 3], ["1 node", "2 nodes", "3 nodes"], ["1", "2", "3"], None),
         ([0, 2, 3], ["0", "1", "2", "3"], ["0", "2", "3"], None),

@@ -132,6 +132,7 @@ def test_the_reference_is_shown_where_it_is_to_be(demo: Benchmark, export: Calla
     assert all(has[row.case_id] in row.prompt for row in kept.itertuples())
     half = export("sft", demo, prompt="plain", reference="half")
     shows = half["prompt"].str.contains("reference answer")
+    assert shows.groupby(half["case_id"]).nunique().eq(1).all(), "both orders of a case are shown alike"
     assert 0 < shows.mean() < 1
     assert half.loc[shows, "case_id"].map(has).notna().all()
 

@@ -16,7 +16,6 @@ from mrb_lib.build.training.train import train
 from mrb_lib.build.training.trl_trainee import ReplyTrainee
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.settings import Settings
-from mrb_lib.tables.errors import InputError
 
 pytestmark = pytest.mark.slow
 
@@ -86,23 +85,6 @@ def test_ends_in_a_judge_of_the_engine_that_reads_such_replies(
     record = json.loads((out / "training.json").read_text(encoding="utf-8"))
     assert record["engine"] == engine and record["prompt"] == values.get("prompt", "single")
     assert record["curve"][-1]["step"] > 0
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"prompt": "reasoned"}, "asks for what no label gives"),
-        ({"prompt": "plain", "dimensions": ["overall"]}, "one reply holds all dimensions"),
-        ({"prompt": "plain", "reference": "keep"}, "take --prompt reference"),
-        ({"prompt": "reference"}, "add --reference keep"),
-    ],
-)
-def test_bad_input_is_one_line(
-    values: dict[str, object], message: str, bench: Benchmark, tiny: Tiny, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match=message) as raised:
-        train(bench, tmp_path / "tuned", f"path:{tiny('llama')}", _recipe(method="sft", **values), settings=BLIND)
-    assert "\n" not in str(raised.value)
 
 
 def test_preferring_the_right_letter_makes_it_more_probable(bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:

@@ -4,12 +4,10 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from mrb_lib.build.construct.pair import design, meetings
 from mrb_lib.build.construct.pairing.balance import NONE, balanced_pairs, length_band
 from mrb_lib.build.construct.pairing.candidates import candidates
-from mrb_lib.tables.errors import InputError
 
 R = 6
 PAIRS = np.array(list(combinations(range(R), 2)))
@@ -109,15 +107,6 @@ def test_a_sample_is_drawn_among_the_usable_ones_by_the_seed() -> None:
     assert candidates(_responses(rows), ["i"], seed=3)[0].sample.tolist() == (
         candidates(_responses(rows), ["i"], seed=3)[0].sample.tolist()
     )
-
-
-def test_one_responder_is_no_pool() -> None:
-    with pytest.raises(InputError, match="only a has a usable response"):
-        candidates(_responses(ROWS[:1] + ROWS[5:6]), ["i1", "i2"])
-    with pytest.raises(InputError, match="no responder has"):
-        candidates(_responses(ROWS[5:6]), ["i2"])
-    with pytest.raises(InputError, match="'same': is unknown"):
-        candidates(_responses(ROWS), ["i1"], exclude=["same"])
 
 
 NAMES = ["a", "b", "c", "d"]
