@@ -157,15 +157,3 @@ def test_a_text_that_only_some_batches_have_is_kept(little: Benchmark, tmp_path:
     found = load_verdicts(tmp_path, replies=True).set_index("case_id")[["error", "cost_usd"]]
     assert found.dropna().drop_duplicates().to_dict("index") == {"c7": {"error": "broken", "cost_usd": 1.5}}
     assert found.isna().all(axis=1).sum() == 156
-
-
-def test_a_run_in_pieces_equals_a_run_at_once(little: Benchmark, tmp_path: Path) -> None:
-    judge(little, tmp_path / "whole", ["random", "longer"], repeats=2)
-    judge(little, tmp_path / "pieces", ["random"], orders=("BA",), limit=7)
-    judge(little, tmp_path / "pieces", ["longer", "random"], limit=20)
-    [random, longer] = judge(little, tmp_path / "pieces", ["random", "longer"], repeats=2)
-    assert random.before == longer.before == 20 * 2 * 2
-    whole, pieces = (_sorted(load_verdicts(tmp_path / name)) for name in ("whole", "pieces"))
-    pd.testing.assert_frame_equal(whole, pieces)
-    [again] = judge(little, tmp_path / "pieces", ["random"], repeats=2)
-    assert (again.made, again.before) == (0, 40 * 2 * 2 * 2)

@@ -15,7 +15,7 @@ from mrb_lib.judges.local.generative import BatchJudge
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import judge, judge_plan
+from mrb_lib.runs.execute import judge_plan
 from mrb_lib.runs.local import HoldsWeights
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
 from mrb_lib.runs.planned import PlannedJudge
@@ -35,9 +35,10 @@ def _breaking(error: Exception, case: str = "c6") -> Callable[[tuple[object, ...
 
 
 def run(
-    bench: Benchmark, runs: Path, names: list[str], outcomes: list[Outcome], settings: Settings | None = None
-) -> None:
-    judges = [PlannedJudge(name, settings or Settings()) for name in names]
+    bench: Benchmark, runs: Path, names: list[str], outcomes: list[Outcome], settings: Settings | None = None,
+    limit: int | None = None,
+) -> None:  # fmt: skip
+    judges = [PlannedJudge(name, settings or Settings(), limit=limit) for name in names]
     judge_plan(bench, runs, judges, finished=lambda _, outcome: outcomes.append(outcome), check_first=False)
 
 
@@ -87,17 +88,7 @@ def alive(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 CPU = Settings(device="cpu", max_new_tokens=4, max_pixels=3136)
 
 
-def test_a_jury_frees_each_member_before_the_next_is_loaded(
-    pictured: Benchmark, tiny: Callable[..., Path], tmp_path: Path, alive: list[int]
-) -> None:
-    folder = tiny("llava")
-    names = ",".join(f"path:{folder}{engine}" for engine in ("", "+generative", "+batch"))
-    [jury] = judge(pictured, tmp_path, [f"consensus-of:{names}"], limit=2, settings=CPU)
-    assert (jury.made, len(jury.members)) == (24, 3)
-    assert alive == [1, 1, 1]
-
-
-def test_judges_leave_their_memory_to_the_next_and_so_does_one_that_fails(
+def test_judges_and_members_of_a_jury_leave_their_memory_to_the_next_and_so_does_one_that_fails(
     pictured: Benchmark, tiny: Callable[..., Path], tmp_path: Path, alive: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(judge: BatchJudge, *_: object) -> pd.DataFrame:
@@ -105,12 +96,11 @@ def test_judges_leave_their_memory_to_the_next_and_so_does_one_that_fails(
         raise RunError(f"{type(model).__name__} fails with the model in its hands")
 
     monkeypatch.setattr(BatchJudge, "_answer", fail)
-    folder = tiny("llava")
-    with pytest.raises(FailedRunsError, match="1 of 3 judges failed"):
-        judge(
-            pictured, tmp_path, [f"path:{folder}+batch", f"path:{folder}", f"path:{folder}+generative"],
-            limit=2, settings=CPU,
-        )  # fmt: skip
+    name, outcomes = f"path:{tiny('llava')}", list[Outcome]()
+    with pytest.raises(FailedRunsError, match="1 of 2 judges failed"):
+        run(pictured, tmp_path, [f"{name}+batch", f"consensus-of:{name},{name}+generative"], outcomes, CPU, limit=2)
+    _, jury = outcomes
+    assert isinstance(jury, RunSummary) and len(jury.members) == 2
     assert alive == [1, 1, 1]
 
 

@@ -14,7 +14,7 @@ from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.source import provenance_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.tables.errors import InputError, without_secrets
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import empty_verdicts, load_verdicts, save_imported
 from mrb_lib.verdicts.training import read_record, training_cases, with_record
@@ -112,18 +112,6 @@ def test_weights_are_loaded_once_and_only_if_something_is_pending(little: Benchm
     assert scripted.loads == 1
     [done] = judge(little, tmp_path, ["scripted"])
     assert (scripted.loads, done.made, done.before) == (1, 0, 160)
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1"),
-        ("http://key@[::1]:8000/v1#key", "http://[::1]:8000/v1"),
-        ("http://[broken/v1?key", ""),
-    ],
-)
-def test_an_address_is_recorded_without_its_keys(url: str, shown: str) -> None:
-    assert without_secrets(url) == shown
 
 
 N_TRAIN = 20

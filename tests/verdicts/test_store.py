@@ -77,17 +77,6 @@ def test_a_full_disk_is_named_with_the_file_and_what_to_do(tmp_path: Path, monke
     assert [path.name for path in part_paths(run)] == ["part-00000.parquet"]
 
 
-def test_parts_beyond_the_fifth_digit_follow_and_other_files_are_no_parts(tmp_path: Path) -> None:
-    run = tmp_path / "r"
-    run.mkdir()
-    write_manifest(run, Manifest("r", "j"))
-    append_part(run, _verdicts(cases=1)).rename(run / "part-99999.parquet")
-    (run / "part-of-something.parquet").write_text("x")
-    for case in ("7", "8"):
-        append_part(run, _verdicts(cases=1).assign(case_id=case))
-    assert load_verdicts(tmp_path)["case_id"].tolist() == ["0", "7", "8"]
-
-
 def test_a_part_of_something_else_is_named(tmp_path: Path) -> None:
     [run] = _saved(tmp_path / "runs")
     write_part(run / "part-00001.parquet", pa.table({"case_id": ["0"]}))
