@@ -1,4 +1,3 @@
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,17 +62,6 @@ def test_a_corrected_label_keeps_the_run_and_a_corrected_case_starts_another(lit
         assert (two.folder == one.folder) is same
 
 
-@pytest.mark.parametrize(
-    "options", [{"orders": ("XY",)}, {"orders": ("AB", "AB")}, {"orders": ()}, {"repeats": 0}, {"limit": 0}]
-)
-def test_options_out_of_range_are_refused_and_nothing_is_written(
-    little: Benchmark, tmp_path: Path, options: dict[str, object]
-) -> None:
-    with pytest.raises(InputError):
-        judge(little, tmp_path / "runs", ["first"], **options)
-    assert not (tmp_path / "runs").exists()
-
-
 def test_labels_that_are_no_preference_cannot_be_judged(little: Benchmark, tmp_path: Path) -> None:
     meta = BenchmarkMeta("nli", "general", ("overall", "accuracy"), categories=("Yes", "No"))
     with pytest.raises(InputError, match="not preferences"):
@@ -111,18 +99,6 @@ def test_neither_batches_nor_pieces_nor_orders_change_a_row(
             judge(bench, runs, ["scripted"], orders=orders, limit=limit, settings=Settings(batch_size=batch_size))
     pd.testing.assert_frame_equal(whole, rows_held(runs))
     assert scripted.asked == len(whole)
-
-
-def test_cases_of_like_length_share_a_batch_the_longest_first(little: Benchmark, tmp_path: Path, use: Use) -> None:
-    scripted = Scripted()
-    scripted.sorts_by_length = True
-    use(scripted)
-    judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=8))
-    lengths = [
-        batch["question"].str.len() + batch["first"].str.len() + batch["second"].str.len() for batch in scripted.batches
-    ]
-    assert all(one.min() >= other.max() for one, other in itertools.pairwise(lengths))
-    assert [batch["case_id"].nunique() for batch in scripted.batches] == [8] * 5
 
 
 @pytest.mark.parametrize(

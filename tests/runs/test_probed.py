@@ -178,22 +178,6 @@ def test_a_damaged_run_says_which_files_its_verdicts_need(little: Benchmark, tmp
 
 
 @pytest.mark.parametrize(
-    ("most", "versions"), [(8, [8, 8, 4]), (7, [4] * 5), (3, [4] * 5), (2, [4] * 5), (1, [2] * 10)]
-)
-def test_all_versions_of_a_case_stay_in_a_batch_unless_they_are_more_than_twice_what_it_holds(
-    most: int, versions: list[int]
-) -> None:
-    cases = pd.DataFrame(
-        {"case_id": [f"c{i}" for i in range(5)], "question": "q", "response_a": "a", "response_b": "b"}
-    )
-    probes = ProbeOptions(("prompt/persona:2", "prompt/wording:1", "question/professor"))
-    plan = make_plan(cases, ("accuracy", "overall"), probes=probes)
-    batches = [plan.rows(batch) for batch in plan.batches(plan.all_numbers, most)]
-    assert [len(batch.groupby(["case_id", "probe"])) for batch in batches] == versions
-    assert sum(map(len, batches)) == len(plan.all_numbers)
-
-
-@pytest.mark.parametrize(
     ("names", "message"),
     [
         (("image/blurr",), "probe 'image/blurr': is unknown; the nearest are image/blur"),

@@ -58,16 +58,6 @@ def test_a_session_of_another_kind_is_added_and_one_like_it_is_not(little: Bench
     ]
 
 
-def test_the_device_recorded_is_the_one_after_loading(little: Benchmark, tmp_path: Path, use: Use) -> None:
-    class Late(Scripted):
-        def load(self) -> None:
-            self.device = "known now"
-
-    use(Late())
-    [done] = judge(little, tmp_path, ["scripted"])
-    assert read_manifest(done.folder).device == "known now"
-
-
 def test_other_runs_say_what_differs(little: Benchmark, tmp_path: Path, use: Use) -> None:
     def run(bench: Benchmark, prompt: str, **spec: object) -> str:
         scripted = Scripted(**spec)
@@ -124,11 +114,11 @@ def divided(little: Benchmark, tmp_path: Path) -> Benchmark:
     return load(tmp_path / "divided")
 
 
-@pytest.fixture(params=["reward", "sft", "dpo"])
-def rows(request: pytest.FixtureRequest, divided: Benchmark, tmp_path: Path) -> Path:
+@pytest.fixture
+def rows(divided: Benchmark, tmp_path: Path) -> Path:
     """The file that tells which cases exported rows are of."""
     (tmp_path / "rows").mkdir()
-    WRITERS[request.param].convert(divided, empty_verdicts(), tmp_path / "rows")
+    WRITERS["dpo"].convert(divided, empty_verdicts(), tmp_path / "rows")
     return tmp_path / "rows" / "rows.toml"
 
 

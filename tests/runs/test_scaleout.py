@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 import shutil
@@ -18,7 +17,7 @@ import psutil
 import pyarrow as pa
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute, scaleout
@@ -111,34 +110,6 @@ def test_what_this_process_began_workers_finish_with_the_rows_of_one_go_though_o
     pd.testing.assert_frame_equal(found.drop(columns="p_a"), expected.drop(columns="p_a"), rtol=0, atol=1e-5)
     np.testing.assert_allclose(found["p_a"], expected["p_a"], rtol=0, atol=1e-5)
     assert "1 x cpu" in str(read_manifest(done.folder).resumed)
-
-
-def judge_until_ray_is_killed(bench: Path, runs: Path) -> None:
-    """Judge in a process of its own, and kill the process that Ray has on this machine once verdicts arrive."""
-
-    def kill(status: RunProgress) -> None:
-        if status.held:
-            for one in descendants("raylet/raylet"):
-                one.kill()
-
-    execute.judge(load(bench), runs, ["longer"], settings=Settings(batch_size=1), progress=kill, **LONE)
-
-
-@pytest.mark.slow
-def test_when_ray_itself_is_killed_the_user_is_told_and_the_same_command_goes_on(
-    little: Benchmark, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(Path(__file__).parents[2])  # where the other process finds this module
-    arguments = (little.path, tmp_path / "runs")
-    alone = multiprocessing.get_context("spawn").Process(target=judge_until_ray_is_killed, args=arguments)
-    alone.start()
-    alone.join()
-    assert alone.exitcode == 1
-    assert "Raylet is terminated" in "".join(capfd.readouterr())
-    kept = len(load_verdicts(tmp_path / "runs"))
-    assert 0 < kept < 160
-    [done] = execute.judge(little, tmp_path / "runs", ["longer"])
-    assert (done.before, done.made) == (kept, 160 - kept)
 
 
 @pytest.mark.usefixtures("here")

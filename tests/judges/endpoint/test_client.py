@@ -80,17 +80,6 @@ def test_attempts_whose_reply_is_lost_are_paid_for(client: Callable[..., ChatCli
     assert declined.spent == 0
 
 
-def test_an_attempt_that_breaks_gives_back_what_was_reserved_for_it(client: Callable[..., ChatClient]) -> None:
-    def send(body: bytes) -> Answer:
-        raise OSError("no descriptors")
-
-    budget = Budget(1.0)
-    broken = client(send, budget)
-    with broken.open(), pytest.raises(OSError, match="no descriptors"):
-        broken.ask(chat())
-    assert budget.reserve(1.0, iter([False, True]).__next__) == 1.0
-
-
 def test_nobody_waits_for_money_once_the_run_stops() -> None:
     budget = Budget(1.0)
     assert budget.reserve(0.9, lambda: False) is not None

@@ -63,14 +63,6 @@ def test_one_request_answers_all_dimensions_and_is_counted_once(server: ChatServ
     assert judged["reply"].notna().all()
 
 
-def test_a_prompt_for_one_dimension_is_sent_for_each_row(server: ChatServer) -> None:
-    server.answer = lambda received: message("A" if "response in overall" in received.text else "B")
-    judged = judge(server.url, prompt="single").judge(shown("x"))
-    assert judged["pick"].tolist() == ["second", "second", "first"] * 2
-    assert judged["prompt_tokens"].sum() == 6 * 100
-    assert {received.body["max_tokens"] for received in server.received} == {16}
-
-
 def test_the_number_of_requests_at_a_time_is_bounded_and_reached(server: ChatServer) -> None:
     meeting = Barrier(3, timeout=10)
 

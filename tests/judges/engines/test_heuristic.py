@@ -71,8 +71,3 @@ def test_lexical_score_is_the_f1_of_word_sets() -> None:
     scores = _judge("lexical").judge(_shown(["the nodule is left of it"], ["?!"]))
     assert scores["score_first"].tolist() == [2 * 1 / (2 + 1)], "nodule shared; nodule and left against nodule"
     assert scores["score_second"].tolist() == [0.0]
-
-
-def test_no_rows_give_no_verdicts() -> None:
-    for name in ("random", "first", "longer", "lexical"):
-        assert len(_judge(name).judge(_shown([], []))) == 0

@@ -75,16 +75,6 @@ class TestVerdicts:
             assert len(equal) == 2 * 2  # one pair a prompt, in two dimensions
             assert dict(zip(equal["pick"], equal["status"], strict=True)) == expected
 
-    def test_a_ranking_that_lacks_one_is_unparsed_and_a_refusal_is_refused(
-        self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        shown = shown_to_batch(item_cases(1, 3), DIMENSIONS)
-        for reply, status in (('{"accuracy": ["A", "B"]}', "unparsed"), ("I cannot compare these.", "refused")):
-            _scripted(monkeypatch, reply)
-            rows = _judge(tiny("llama")).judge(shown)
-            assert rows["pick"].isna().all()
-            assert set(rows["status"]) == {status}
-
     def test_one_dimension_at_a_time(self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
         prompts: list[str] = []
 

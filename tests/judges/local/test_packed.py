@@ -76,22 +76,30 @@ def _gap(rows: pd.DataFrame, truth: pd.DataFrame) -> float:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 class TestEqualToAskingAlone:
-    def test_in_single_precision_whatever_the_batch(
+    def test_in_single_precision_whatever_the_batch_and_when_only_some_rows_are_asked_as_after_a_resume(
         self, architecture: str, tiny: Tiny, asked: pd.DataFrame, truth: Callable[[str], pd.DataFrame]
     ) -> None:
         judge = _judge(tiny(architecture))
         judge.load()
         assert not [notice for notice in judge.notices if "share" in notice]
         assert truth(architecture)["p"].std() > 0.005, "the probabilities must differ, or the test shows nothing"
-        ids = CASES["case_id"].to_numpy()
-        for batches in ([ids], [ids[:3:-1], ids[3:0:-1]], [[one] for one in ids]):
-            for batch in batches:
-                order = {case: i for i, case in enumerate(batch)}
-                part = asked[asked["case_id"].isin(batch)]
-                part = part.sort_values("case_id", key=lambda column, order=order: column.map(order))
-                rows = judge.judge(part)
-                assert rows["status"].eq("ok").all()
-                assert _gap(rows, truth(architecture)) < 1e-4
+        place = {case: i for i, case in enumerate(CASES["case_id"])}
+        backwards = asked.sort_values("case_id", key=lambda column: -column.map(place))
+        parts = [
+            asked,
+            backwards[backwards["case_id"].map(place) > 3],
+            backwards[backwards["case_id"].map(place) <= 3],
+            *(asked[asked["case_id"] == case] for case in place),
+            asked[asked["order"] == "BA"],
+            asked[asked["dimension"] == "creativity"],
+            asked[asked["case_id"] == "two"].iloc[[4]],
+            asked.iloc[np.random.default_rng(4).permutation(len(asked))[:17]],
+        ]
+        for part in parts:
+            rows = judge.judge(part)
+            assert rows["status"].eq("ok").all()
+            assert rows[list(KEYS)].equals(part[list(KEYS)].reset_index(drop=True))
+            assert _gap(rows, truth(architecture)) < 1e-4
 
     def test_in_half_precision(
         self, architecture: str, tiny: Tiny, asked: pd.DataFrame, truth: Callable[[str], pd.DataFrame]
@@ -102,26 +110,6 @@ class TestEqualToAskingAlone:
         some = asked[asked["dimension"].isin(["accuracy", "overall"])]
         truth_of_some = some[list(KEYS)].assign(p=alone(tiny(architecture), some, torch.bfloat16))
         assert _gap(rows[rows["dimension"].isin(["accuracy", "overall"])], truth_of_some) < 0.02
-
-    def test_when_only_some_rows_are_asked_as_after_a_resume(
-        self, architecture: str, tiny: Tiny, asked: pd.DataFrame, truth: Callable[[str], pd.DataFrame]
-    ) -> None:
-        judge = _judge(tiny(architecture))
-        whole = judge.judge(asked)
-        rng = np.random.default_rng(4)
-        subsets = [
-            asked[asked["order"] == "BA"],
-            asked[asked["dimension"] == "creativity"],
-            asked.sample(frac=0.4, random_state=1),
-            asked[asked["case_id"] == "two"].iloc[[4]],
-            asked.iloc[rng.permutation(len(asked))],
-        ]
-        for some in subsets:
-            rows = judge.judge(some)
-            assert rows[list(KEYS)].equals(some[list(KEYS)].reset_index(drop=True))
-            both = rows.merge(whole, on=list(KEYS))
-            assert (both["p_first_x"] - both["p_first_y"]).abs().max() < 1e-5
-            assert both["pick_x"].eq(both["pick_y"]).all()
 
 
 def test_a_pick_follows_its_probability_and_equal_responses_have_no_preference_but_that_for_a_place(
@@ -209,10 +197,9 @@ class TestSight:
 
 
 class TestAContextThatIsTooShort:
-    @pytest.mark.parametrize("architecture", ["llama", "qwen2_5_vl"])
-    def test_counts_images_and_the_longest_prompt(self, architecture: str, tiny: Tiny, asked: pd.DataFrame) -> None:
+    def test_counts_images_and_the_longest_prompt(self, tiny: Tiny, asked: pd.DataFrame) -> None:
         some = asked[asked["case_id"].isin(["short", "two"]) & (asked["dimension"] == "overall")]
-        judge = _judge(tiny(architecture))
+        judge = _judge(tiny("qwen2_5_vl"))
         judge.load()
         lengths = {}
         for case in ("short", "two"):
@@ -233,8 +220,13 @@ class TestAContextThatIsTooShort:
 
 
 class TestAModelThatCannotShare:
-    @pytest.mark.parametrize("architecture", ARCHITECTURES)
-    @pytest.mark.parametrize("fault", ["does not heed positions", "questions see each other", "its code fails"])
+    @pytest.mark.parametrize(
+        ("fault", "architecture"),
+        [
+            ("does not heed positions", "llava"), ("does not heed positions", "qwen2_5_vl"),
+            ("questions see each other", "qwen2_5_vl"), ("its code fails", "llama"),
+        ],
+    )  # fmt: skip
     def test_is_found_out_and_reads_alone(
         self, fault: str, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -283,25 +275,6 @@ class TestAModelThatCannotShare:
         judge.reader._check()
         assert (not judge.reader.why_alone) == shares
 
-    @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
-    def test_reads_its_prompts_in_a_batch_as_one_by_one(
-        self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(reader, "_why_alone", lambda _: "it is told not to")
-        some = asked[asked["case_id"] == "two"]
-        told = []
-        for in_batches in (True, False):
-            judge, passes = _judge(tiny(architecture)), []
-            judge.load()
-            judge.reader._batches &= in_batches
-            judge.weights.model.register_forward_pre_hook(
-                lambda _, args, inputs, passes=passes: passes.append(inputs["input_ids"].shape[0]), with_kwargs=True
-            )
-            told.append((judge.judge(some)["p_first"], passes))
-        (together, passes), (apart, single) = told
-        assert (passes, single) == ([len(some)], [1] * len(some))
-        assert np.abs(together - apart).max() < 1e-5
-
     def test_a_single_case_that_cannot_be_a_tree_is_read_alone_and_said(
         self, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -320,25 +293,6 @@ class TestAModelThatCannotShare:
         assert _gap(rows, some[list(KEYS)].assign(p=alone(tiny("llava"), some))) < 1e-4
 
 
-def test_a_model_that_does_not_call_its_head_is_read_at_the_right_columns(
-    tiny: Tiny, asked: pd.DataFrame, truth: Callable[[str], pd.DataFrame]
-) -> None:
-    judge = _judge(tiny("llama"))
-    super(PackedJudge, judge).load()
-    own = judge.weights.model.lm_head
-
-    class Crosswise(torch.nn.Module):
-        def forward(self, states: torch.Tensor) -> torch.Tensor:
-            return own(states.transpose(0, 1)).transpose(0, 1)
-
-    for head in (None, torch.nn.Linear(1, 1), own):
-        judge.weights.model.get_output_embeddings = lambda head=head: head
-        judge.weights.model.lm_head = Crosswise() if head is own else own
-        some = asked[asked["case_id"].isin(["short", "long"])]
-        assert _gap(judge.judge(some), truth("llama")) < 1e-4
-        assert not any("share" in notice for notice in judge.notices)
-
-
 class TestOutOfMemory:
     @staticmethod
     def _limited(judge: PackedJudge, limit: int, seen: list[int]) -> None:
@@ -354,10 +308,10 @@ class TestOutOfMemory:
 
         judge.weights.model.forward = limited
 
-    @pytest.mark.parametrize("limit", [1, 2, 5])
-    def test_halves_the_batch_and_says_so(self, limit: int, tiny: Tiny, asked: pd.DataFrame) -> None:
+    def test_halves_the_batch_and_says_so(self, tiny: Tiny, asked: pd.DataFrame) -> None:
         some = asked[asked["dimension"] == "overall"]
         free, judge, seen = _judge(tiny("llama")).judge(some), _judge(tiny("llama")), []
+        limit = 2
         self._limited(judge, limit, seen)
         rows = judge.judge(some)
         pd.testing.assert_frame_equal(rows, free, atol=1e-6)
@@ -427,9 +381,8 @@ class TestABadImage:
         assert rows.loc[rows["case_id"] == "good", "status"].eq("ok").all()
 
 
-@pytest.mark.parametrize("architecture", ["llava", "llama"])
 def test_under_other_labels_and_in_another_wording_too_the_probability_is_that_of_asking_alone(
-    architecture: str, tiny: Tiny, asked: pd.DataFrame
+    tiny: Tiny, asked: pd.DataFrame
 ) -> None:
     """All in one batch, so that plain cases, labels and wordings lie beside each other."""
     named = {
@@ -445,8 +398,8 @@ def test_under_other_labels_and_in_another_wording_too_the_probability_is_that_o
         ],
         ignore_index=True,
     )
-    judged = _judge(tiny(architecture)).judge(rows)
-    assert _gap(judged, rows[list(KEYS)].assign(p=alone(tiny(architecture), rows))) < 1e-4
+    judged = _judge(tiny("llava")).judge(rows)
+    assert _gap(judged, rows[list(KEYS)].assign(p=alone(tiny("llava"), rows))) < 1e-4
     wide = judged.pivot_table(index=["case_id", "dimension", "order"], columns="probe", values="p_first")
     assert all((wide[name] - wide["none"]).abs().max() > 1e-5 for name in named if name != "none")
 
@@ -507,14 +460,13 @@ def test_a_model_of_the_hub_states_what_it_was_trained_on(tiny: Tiny, tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", ["llama", "qwen2_5_vl"])
-def test_a_case_of_twelve_thousand_tokens(architecture: str, tiny: Tiny, ask_for: AskFor) -> None:
+def test_a_case_of_twelve_thousand_tokens(tiny: Tiny, ask_for: AskFor) -> None:
     words = "The lungs are clear and the heart is of normal size. "
     case = ("huge", "Describe it.", words * 240, "A nodule is seen on the left. " * 330, ["square.png"])
     asked = ask_for(pd.DataFrame([case], columns=CASES.columns), ("overall",))
-    judge = _judge(tiny(architecture))
+    judge = _judge(tiny("qwen2_5_vl"))
     rows = judge.judge(asked)
     assert not [notice for notice in judge.notices if "share" in notice]
     assert rows["prompt_tokens"].sum() > 12_000
     last = asked.tail(1)  # the second branch of the tree, behind all of the first
-    assert np.abs(rows["p_first"].tail(1).to_numpy() - alone(tiny(architecture), last)).max() < 1e-4
+    assert np.abs(rows["p_first"].tail(1).to_numpy() - alone(tiny("qwen2_5_vl"), last)).max() < 1e-4

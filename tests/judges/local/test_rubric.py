@@ -64,11 +64,8 @@ class TestPacked:
             higher = "first" if row["score_first"] > row["score_second"] else "second"
             assert row["pick"] == ("tie" if case["case_id"] == "same" else higher)
 
-    @pytest.mark.parametrize("architecture", ["llama", "llava"])
-    def test_both_orders_have_the_same_points_and_opposite_picks(
-        self, architecture: str, tiny: Tiny, ask_for: AskFor
-    ) -> None:
-        rows = to_case_frame(judge(tiny(architecture)).judge(ask_for(CASES, DIMENSIONS, repeats=2)))
+    def test_both_orders_have_the_same_points_and_opposite_picks(self, tiny: Tiny, ask_for: AskFor) -> None:
+        rows = to_case_frame(judge(tiny("llama")).judge(ask_for(CASES, DIMENSIONS, repeats=2)))
         keys = ["case_id", "dimension", "repeat"]
         both = [rows[rows["order"] == order].set_index(keys) for order in ("AB", "BA")]
         assert len(both[0]) == len(CASES) * len(DIMENSIONS) * 2
@@ -130,11 +127,6 @@ class TestPacked:
 
 
 class TestPrompts:
-    def test_all_before_the_response_is_the_same_for_both(self) -> None:
-        prompt = load_prompt("single-criteria")
-        one, two = (render(prompt, "q", [text], criteria=["c", "d"], criterion=i) for i, text in enumerate("xy"))
-        assert one.case == two.case
-
     def test_what_is_said_of_two_responses_has_no_place(self) -> None:
         for name in ("criteria", "single-criteria"):
             with pytest.raises(InputError, match="shows each response alone"):

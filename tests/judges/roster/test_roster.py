@@ -168,6 +168,8 @@ def test_a_name_that_is_none_is_refused_with_what_to_do(tmp_path: Path, name: st
     [
         ("endpoint:org/model:latest", "endpoint", "org/model:latest"),
         ("endpoint:m+letters", "letters", "m"),
+        ("endpoint:m+batch", "served-batch", "m"),
+        ("gpt-4o+batch", "served-batch", "gpt-4o"),
         ("qwen2-vl-7b+endpoint", "endpoint", "Qwen/Qwen2-VL-7B-Instruct"),
         ("qwen2-vl-7b+letters", "letters", "Qwen/Qwen2-VL-7B-Instruct"),
     ],
