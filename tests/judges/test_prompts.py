@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mrb_lib.judges import prompts
@@ -56,6 +56,7 @@ class TestFences:
     @pytest.mark.parametrize(
         "name", [name for name in builtin_prompts() if name not in ("open-answer", "short-answer")]
     )
+    @settings(max_examples=30)  # of each of a dozen prompts
     @given(st.lists(HARD_TEXTS, min_size=9, max_size=9))
     def test_give_back_exactly_the_texts_that_were_put_in(self, name: str, texts: list[str]) -> None:
         """Of cases, references, earlier steps, criteria, notes and examples, whatever is written there."""

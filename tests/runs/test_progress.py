@@ -1,7 +1,6 @@
 """Tests of what a person sees of long work."""
 
 import io
-import logging
 import re
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.cli.progress import Lines, status_of, verdict_bars
+from mrb_lib.cli.progress import Lines, verdict_bars
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import Plan
@@ -84,17 +83,6 @@ class Terminal(io.StringIO):
 
     def isatty(self) -> bool:
         return True
-
-
-def test_what_a_logger_says_is_shown_where_a_person_watches(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    logger = logging.getLogger("mrb_lib.stats")
-    with status_of("mrb_lib.stats"):
-        logging.getLogger("mrb_lib.stats.tables.models").info("models: [overall]")
-    assert "models: [overall]" in stream.getvalue()
-    assert logger.handlers == []
-    assert logger.level == logging.NOTSET
 
 
 def _shown(monkeypatch: pytest.MonkeyPatch, *reports: RunProgress, columns: int = 80) -> list[str]:

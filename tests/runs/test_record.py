@@ -95,15 +95,6 @@ def test_a_judge_judges_only_its_dimensions(little: Benchmark, tmp_path: Path, u
         judge(little, tmp_path, ["scripted"])
 
 
-def test_weights_are_loaded_once_and_only_if_something_is_pending(little: Benchmark, tmp_path: Path, use: Use) -> None:
-    scripted = Scripted()
-    use(scripted)
-    judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=9))
-    assert scripted.loads == 1
-    [done] = judge(little, tmp_path, ["scripted"])
-    assert (scripted.loads, done.made, done.before) == (1, 0, 160)
-
-
 N_TRAIN = 20
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.judges.local.generative import BatchJudge
-from mrb_lib.verdicts.orders import KEYS, to_case_frame
+from mrb_lib.verdicts.orders import to_case_frame
 from tests.judges.item_cases import better_of, by_worth, item_cases, ranking_by, responses_in, shown_to_batch
 from tests.judges.local.by_hand import made
 from tests.judges.local.test_generative import Script, Tiny
@@ -47,20 +47,6 @@ class TestPrompts:
             # Each response stands in each place as often: k repeats go once round.
             places = Counter((place, text) for order in own for place, text in enumerate(order))
             assert set(places.values()) == {2}
-
-    def test_a_row_asked_alone_is_asked_in_the_same_prompt(self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-        whole, alone = list[str](), list[str]()
-        cases = item_cases(3, 4)
-        judge = _judge(tiny("llama"))
-        _scripted(monkeypatch, ranking_by(by_worth, DIMENSIONS), whole)
-        rows = judge.judge(shown_to_batch(cases, DIMENSIONS)).set_index(list(KEYS))
-        _scripted(monkeypatch, ranking_by(by_worth, DIMENSIONS), alone)
-        for number in (0, 7, 15):
-            some = shown_to_batch(cases.iloc[[number]], DIMENSIONS, every=cases).iloc[[1]]
-            one = judge.judge(some).iloc[0]
-            assert one["pick"] == rows.loc[tuple(one[name] for name in KEYS), "pick"]
-        assert len(alone) == 3
-        assert set(alone) <= set(whole)
 
 
 class TestVerdicts:

@@ -135,14 +135,6 @@ def test_a_run_holds_a_category_and_a_score_in_one_order(engine: str, tiny: Tiny
         assert verdicts["score_a"].between(1, 3).all()
 
 
-def test_a_probe_that_the_prompt_cannot_show_is_an_error_of_its_rows_alone(tiny: Tiny) -> None:
-    plain = one_response(CASES, DIMENSIONS)
-    rows = pd.concat([plain.assign(probe_wording=0), plain.assign(probe="prompt/wording:1", probe_wording=1)])
-    judged = _judge(CategoriesJudge, tiny("llama")).judge(rows.reset_index(drop=True)).set_index("probe")
-    assert (judged.loc["none", "status"] == "ok").all()
-    assert judged.loc["prompt/wording:1", "error"].str.contains("has no wording 1").all()
-
-
 LABELS = {"errors": ("omission", '"wrong" <|end|> side', "Ω")}
 LABELLED = BenchmarkMeta(
     "labelled",

@@ -6,6 +6,7 @@ import shutil
 import struct
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, wraps
 from pathlib import Path
 
@@ -19,17 +20,23 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local import reader
 from mrb_lib.judges.local.attention import TreeLayout
 from mrb_lib.judges.local.base import LocalJudge
+from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.pointwise import RubricJudge
+from mrb_lib.judges.local.reward import RewardJudge
 from mrb_lib.judges.local.tree import Texts, Tree, grow, pack
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.beside import beside_of
+from mrb_lib.runs.execute import settings_for
+from mrb_lib.runs.plan import make_plan
 from mrb_lib.tables.errors import InputError, RunError
-from mrb_lib.verdicts.orders import KEYS
+from mrb_lib.verdicts.orders import KEYS, to_shown_frame
 from mrb_lib.verdicts.protocol import VerdictRows
-from tests.judges.conftest import ASKED as KNOWN
-from tests.judges.local.by_hand import IMAGES, AskFor, ByHand, Tiny, made, paths_of, png
+from tests.judges.local.by_hand import IMAGES, AskFor, ByHand, Made, Tiny, made, paths_of, png
 from tests.judges.local.by_hand import PICTURED as CASES
+from tests.judges.shown_benchmark import DIMENSIONS, shown_benchmark
 
 ARCHITECTURES = ("llava", "qwen2_5_vl", "llama")
 ASKED = ("accuracy", "creativity", "overall")
@@ -121,23 +128,6 @@ def test_a_pick_follows_its_probability_and_equal_responses_have_no_preference_b
     assert rows["answer_mass"].between(0, 1).all()
     same = rows[rows["case_id"] == "same"].pivot_table(index="dimension", columns="order", values="p_first")
     assert (same["AB"] - same["BA"]).abs().max() < 1e-6
-
-
-@pytest.mark.slow
-def test_verdicts_of_a_real_model_are_those_of_asking_each_question_alone(
-    smollm: Path, smollm_packed: PackedJudge, pictured: Benchmark, ask_for: AskFor
-) -> None:
-    """SmolLM2-135M-Instruct, on texts that are cut to a length that a CPU reads in a moment."""
-    lengths = {"question": 60, "response_a": 60, "response_b": 40}
-    cases = pictured.cases.head(1).assign(**{name: pictured.cases[name].str[:n] for name, n in lengths.items()})
-    asked = ask_for(cases, KNOWN)
-    verdicts, some = smollm_packed.judge(asked), [0, 3]  # both orders, and both dimensions
-    assert not [notice for notice in smollm_packed.notices if "share" in notice]
-    hand = ByHand(smollm)
-    truth = [hand.p_first({**row, "images": []}, {}, KNOWN) for row in asked.iloc[some].to_dict("records")]
-    assert np.abs(verdicts["p_first"][some] - truth).max() < 1e-4
-    assert verdicts["status"].eq("ok").all()
-    assert verdicts["p_first"].nunique() > len(verdicts) / 2
 
 
 def test_in_half_precision_the_answers_logits_have_no_steps(tiny: Tiny, asked: pd.DataFrame) -> None:
@@ -295,28 +285,27 @@ class TestAModelThatCannotShare:
 
 class TestOutOfMemory:
     @staticmethod
-    def _limited(judge: PackedJudge, limit: int, seen: list[int]) -> None:
+    def _limited(judge: PackedJudge, fits: Callable[[TreeLayout], bool]) -> None:
+        """Let the memory suffice for what fits."""
         judge.load()
         forward = judge.weights.model.forward
 
         @wraps(forward)
         def limited(*args: object, **inputs: torch.Tensor) -> object:
-            seen.append(len(inputs["tree"].cases))
-            if seen[-1] > limit:
+            if not fits(inputs["tree"]):
                 raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
             return forward(*args, **inputs)
 
         judge.weights.model.forward = limited
 
     def test_halves_the_batch_and_says_so(self, tiny: Tiny, asked: pd.DataFrame) -> None:
-        some = asked[asked["dimension"] == "overall"]
-        free, judge, seen = _judge(tiny("llama")).judge(some), _judge(tiny("llama")), []
-        limit = 2
-        self._limited(judge, limit, seen)
+        some, seen = asked[asked["dimension"] == "overall"], list[int]()
+        free, judge = _judge(tiny("llama")).judge(some), _judge(tiny("llama"))
+        self._limited(judge, lambda tree: not seen.append(len(tree.cases)) and len(tree.cases) <= 2)
         rows = judge.judge(some)
         pd.testing.assert_frame_equal(rows, free, atol=1e-6)
         assert any("memory" in notice for notice in judge.notices)
-        fitting = max(size for size in seen if size <= limit)
+        fitting = max(size for size in seen if size <= 2)
         seen.clear()
         judge.judge(some)
         assert max(seen) == fitting, "later batches start at the size that fitted"
@@ -327,23 +316,14 @@ class TestOutOfMemory:
         some = asked[asked["dimension"] == "overall"]
         judge = _judge(tiny("llama"))
         free = judge.judge(some)
-        forward = judge.weights.model.forward
         widest = max(judge.cases(VerdictRows(some), some), key=lambda case: case.n_tokens)
-
-        @wraps(forward)
-        def limited(*args: object, **inputs: torch.Tensor) -> object:
-            if any(end - start >= widest.n_tokens for start, end in inputs["tree"].cases):
-                raise torch.OutOfMemoryError("CUDA out of memory.")
-            return forward(*args, **inputs)
-
-        judge.weights.model.forward = limited
+        self._limited(judge, lambda tree: all(end - start < widest.n_tokens for start, end in tree.cases))
         rows = judge.judge(some)
         lost = rows["status"] == "error"
         assert set(rows.loc[lost, "case_id"]) == {widest.records[0]["case_id"]}
         assert rows.loc[lost, "error"].str.contains("does not fit").all()
-        assert rows.loc[lost, "pick"].isna().all()
-        assert rows.loc[lost, "p_first"].isna().all()
-        assert rows["status"].isin(["ok", "error"]).all()
+        assert rows.loc[lost, ["pick", "p_first"]].isna().all(axis=None)
+        assert rows.loc[~lost, "status"].eq("ok").all()
         pd.testing.assert_series_equal(rows.loc[~lost, "p_first"], free.loc[~lost, "p_first"], atol=1e-6)
 
     def test_while_it_is_tried_whether_work_can_be_shared_is_told_plainly(
@@ -470,3 +450,48 @@ def test_a_case_of_twelve_thousand_tokens(tiny: Tiny, ask_for: AskFor) -> None:
     assert rows["prompt_tokens"].sum() > 12_000
     last = asked.tail(1)  # the second branch of the tree, behind all of the first
     assert np.abs(rows["p_first"].tail(1).to_numpy() - alone(tiny("qwen2_5_vl"), last)).max() < 1e-4
+
+
+SHOWN = Settings(reference="strong", examples=2, max_new_tokens=4)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    return shown_benchmark(tmp_path_factory.mktemp("shown") / "bench", n=17)
+
+
+def rows_of(bench: Benchmark) -> pd.DataFrame:
+    """The rows that a judge is shown, with what stands beside them."""
+    plan = make_plan(bench.cases, DIMENSIONS, rules=bench.meta.rules, beside=beside_of(bench, SHOWN))
+    return to_shown_frame(plan.rows(plan.all_numbers))
+
+
+def judge_of(kind: type[Made], folder: Path, bench: Benchmark, settings: Settings = SHOWN) -> Made:
+    return made(kind, folder, settings=settings_for(bench, settings, 1))
+
+
+def test_with_references_and_examples_too_it_reads_what_it_reads_alone(tiny: Tiny, bench: Benchmark) -> None:
+    shown = rows_of(bench)
+    assert set(shown["case_id"]) == {"c14", "c15", "c16"}
+    rows = judge_of(PackedJudge, tiny("llama"), bench).judge(shown)
+    assert rows["status"].eq("ok").all()
+    hand, truth = ByHand(tiny("llama")), shown[list(KEYS)].copy()
+    truth["p"] = [hand.p_first(row, {}, DIMENSIONS, SHOWN) for row in shown.to_dict("records")]
+    assert truth["p"].std() > 0.005, "the probabilities must differ, or the test shows nothing"
+    assert _gap(rows, truth) < 1e-4
+    usual = judge_of(PackedJudge, tiny("llama"), bench, replace(SHOWN, reference="none", examples=0))
+    assert (usual.judge(shown)["p_first"].to_numpy() - rows["p_first"].to_numpy()).std() > 0.005
+
+
+def test_a_judge_without_a_prompt_shows_nothing(tiny: Tiny, bench: Benchmark) -> None:
+    with pytest.raises(InputError, match="takes no prompt; leave out --reference and --examples"):
+        judge_of(RewardJudge, tiny("llama"), bench)
+
+
+def test_a_case_that_lacks_what_is_shown_fails_alone(tiny: Tiny, bench: Benchmark) -> None:
+    cases = bench.cases.copy()
+    cases.loc[15, "reference"] = None
+    changed = replace(bench, cases=cases)
+    for kind in (PackedJudge, GenerativeJudge):
+        rows = judge_of(kind, tiny("llama"), changed).judge(rows_of(changed))
+        assert set(rows[rows["status"] == "error"]["case_id"]) == {"c15"}
