@@ -87,8 +87,7 @@ def test_the_probability_is_the_mean_of_those_asked_if_all_gave_one(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["consensus-of:", "consensus-of:a", "consensus-of:a,a", "consensus-of:a,,b", "consensus-of:a,consensus-of"],
+    "name", ["consensus-of:", "consensus-of:a", "consensus-of:a,a", "consensus-of:a,,b", "consensus-of:a,consensus-of"]
 )
 def test_a_jury_that_is_not_well_formed_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="judge "):

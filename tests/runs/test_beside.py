@@ -115,10 +115,7 @@ def test_a_case_changed_by_a_probe_has_the_same_examples(bench: Benchmark) -> No
     [
         ({"reference": "strong"}, "reference strong: no case has a value in the column reference"),
         ({"examples": 15}, "examples 15: must be at most 10"),
-        (
-            {"examples": 2},
-            "examples 2: no case is in the split train, from which they are drawn; run `mrb split BENCH`",
-        ),
+        ({"examples": 2}, "examples 2: no case is in the split train, from which they are drawn; run `mrb split"),
     ],
 )
 def test_what_is_not_there_is_said_before_anything_is_written(

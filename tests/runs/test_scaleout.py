@@ -208,15 +208,6 @@ def test_a_gpu_that_the_user_chooses_is_refused(little: Benchmark, tmp_path: Pat
     assert not (tmp_path / "runs").exists()
 
 
-def test_nothing_that_no_judge_may_see_leaves_this_machine(pictured: Benchmark) -> None:
-    plan = Plan(pictured.cases, pictured.meta.dimensions)
-    shown, images, *_ = Source(plan, [np.arange(24)], pictured.images).batch(0)
-    assert {"model_a", "model_b", "dataset", "split"} <= set(plan.cases.columns)
-    assert not {"model_a", "model_b", "dataset", "split"} & set(shown.columns)
-    assert shown["case_id"].unique().tolist() == plan.cases["case_id"].head(2).tolist()
-    assert set(images) == {name for names in plan.cases["images"].head(2) for name in names}
-
-
 def french(folder: Path, bench: Benchmark) -> Path:
     """A file with other responses of every third case."""
     path = folder / "french.csv"
@@ -280,11 +271,14 @@ def test_a_worker_whose_judge_is_not_the_same_answers_nothing(
     assert message in str(answer.error)
 
 
-def test_images_of_a_batch_are_missing_or_refused_as_they_are_at_home(pictured: Benchmark) -> None:
+def test_a_batch_takes_what_a_judge_may_see_and_images_fail_as_they_do_at_home(pictured: Benchmark) -> None:
     name = pictured.cases["images"][0][0]
     cases = pictured.cases.head(1).assign(images=[[name, "absent.png", "../escape.png"]])
-    _, images, *_ = sent(Source(Plan(cases, ("overall",)), [np.arange(2)], pictured.images).batch(0))
+    shown, images, *_ = sent(Source(Plan(cases, ("overall",)), [np.arange(2)], pictured.images).batch(0))
+    hidden = {"model_a", "model_b", "dataset", "split"}
+    assert hidden <= set(cases.columns) and not hidden & set(shown.columns)
     assert images[name] == pictured.images[name]
+    assert set(images) == {name, "../escape.png"}, "no others, and the reason why one is refused"
     with pytest.raises(KeyError):
         images["absent.png"]
     with pytest.raises(InputError) as there:

@@ -138,13 +138,6 @@ def test_what_is_judged_again_is_asked_again(server: ChatServer, tmp_path: Path)
     assert set(read_run(again.folder)["status"]) == {"ok"}
 
 
-def test_a_file_of_replies_that_is_damaged_is_named_and_everything_is_asked(server: ChatServer, tmp_path: Path) -> None:
-    (tmp_path / ".replies.sqlite").write_bytes(b"not a database, but long enough to look at" * 40)
-    judging = served(server.url, tmp_path)
-    assert set(judging.judge(shown(2))["status"]) == {"ok"}
-    assert [notice for notice in judging.notices if ".replies.sqlite" in notice and "not a database" in notice]
-
-
 def test_replies_keep_their_probabilities(server: ChatServer, tmp_path: Path) -> None:
     top = [{"token": "A", "logprob": -0.1}, {"token": "It", "logprob": -3.0}]
     server.answer = lambda _: message("A", tokens=[{"token": "A", "logprob": -0.1, "top_logprobs": top}])
@@ -390,17 +383,25 @@ def test_the_file_holds_replies_and_hashes_for_its_owner_alone_and_a_damaged_rep
     assert not [notice for notice in again.notices if "neither kept" in notice]
 
 
-def test_a_file_that_others_hold_is_not_said_to_be_damaged(
+def test_a_file_of_replies_that_others_hold_or_that_is_damaged_is_named_and_everything_is_asked(
     server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "_PATIENCE_S", 0.01)
     served(server.url, tmp_path).judge(shown(1))
-    with closing(sqlite3.connect(tmp_path / ".replies.sqlite", isolation_level=None)) as other:
-        other.execute("BEGIN EXCLUSIVE")
+    path = tmp_path / ".replies.sqlite"
+
+    def told() -> str:
         judging = served(server.url, tmp_path)
         assert set(judging.judge(shown(1))["status"]) == {"ok"}
-    [said] = [notice for notice in judging.notices if "neither kept" in notice]
-    assert "locked" in said and "left as it is" in said
+        [said] = [notice for notice in judging.notices if "neither kept" in notice]
+        return said
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert "locked" in (said := told()) and "left as it is" in said
+    path.write_bytes(b"not a database, but long enough to look at" * 40)
+    assert ".replies.sqlite" in (said := told()) and "not a database" in said
+    assert len(server.received) == 3
 
 
 def test_the_key_is_sent_and_neither_files_nor_messages_hold_it(

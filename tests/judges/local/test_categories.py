@@ -137,23 +137,10 @@ def test_a_run_holds_a_category_and_a_score_in_one_order(engine: str, tiny: Tiny
 
 LABELS = {"errors": ("omission", '"wrong" <|end|> side', "Ω")}
 LABELLED = BenchmarkMeta(
-    "labelled",
-    "general",
-    ("risk", "errors"),
-    RISKS,
-    "ordinal",
-    "rating",
-    labels=LABELS,
+    "labelled", "general", ("risk", "errors"), RISKS, "ordinal", "rating", labels=LABELS,
     definitions={"omission": "left out"},
-)
-TWO = pd.DataFrame(
-    {
-        "case_id": ["one", "two"],
-        "question": ["What is seen?", "Which side?"],
-        "response_a": ["A lesion.", "The left. " * 9],
-        "images": [[], []],
-    }
-)
+)  # fmt: skip
+TWO = CASES.head(2).assign(case_id=["one", "two"], images=[[], []])
 BENCHMARK = Benchmark(LABELLED, TWO, pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"], dtype="str"))
 
 

@@ -9,16 +9,7 @@ import pytest
 
 from mrb_lib.judges.roster import machine as module
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.machine import (
-    ROOM,
-    Gpu,
-    Machine,
-    inspect_machine,
-    misfit,
-    next_step,
-    plan_text,
-    way,
-)
+from mrb_lib.judges.roster.machine import ROOM, Gpu, Machine, inspect_machine, misfit, next_step, plan_text, way
 from mrb_lib.judges.roster.roster import entries
 from mrb_lib.judges.settings import Settings
 

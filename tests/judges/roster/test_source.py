@@ -81,7 +81,6 @@ def test_of_a_model_in_a_folder_of_a_repository_that_folder_alone_is_fetched(onl
     assert (source.folder.name, source.revision) == ("VQA_CT", NEW)
     assert json.loads((source.folder / "config.json").read_text())["marker"] == "VQA_CT"
     assert is_complete(entry, NEW)
-    assert not is_complete(replace(ENTRY, subfolder="three/VQA_MRI"), NEW)
     online.requests.clear()
     assert locate_weights(entry, revision=None, download=False) == source
     with pytest.raises(InputError, match=r"folder three/VQA_MRI.*--download"):
