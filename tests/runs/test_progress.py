@@ -71,13 +71,6 @@ def test_where_nobody_watches_there_is_a_line_at_the_start_one_a_minute_and_the_
     assert (lines[1], lines[-1]) == ("j: 60 of 300 verdicts; ok 60", "k: 300 of 300 verdicts")
 
 
-def test_without_a_terminal_lines_go_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    with verdict_bars() as report:
-        report(RunProgress("[red]j", 1, 2))
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "[red]j: 1 of 2 verdicts\n")
-
-
 class Terminal(io.StringIO):
     """A stream that says a person is watching."""
 

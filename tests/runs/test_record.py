@@ -16,7 +16,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest
-from mrb_lib.verdicts.store import empty_verdicts, load_verdicts, save_imported
+from mrb_lib.verdicts.store import empty_verdicts, load_verdicts
 from mrb_lib.verdicts.training import read_record, training_cases, with_record
 
 from .scripted import Scripted, Use
@@ -73,14 +73,6 @@ def test_other_runs_say_what_differs(little: Benchmark, tmp_path: Path, use: Use
     found = run(load(tmp_path / "other"), "b" * 64, temperature=0, chat={"x": 2})
     assert found.count("cases ") == found.count("\n") + 1 == 3
     assert "chat.x 1 -> 2, cases " in found
-
-
-def test_an_imported_run_of_the_same_judge_is_said_to_be_imported(little: Benchmark, tmp_path: Path) -> None:
-    [done] = judge(little, tmp_path / "a", ["first"])
-    save_imported(load_verdicts(tmp_path / "a"), tmp_path / "b", benchmark="b", kind="general", source="theirs.csv")
-    [again] = judge(little, tmp_path / "b", ["first"])
-    assert again.folder.name == done.folder.name
-    assert list(again.other_runs) == ["source theirs.csv -> judged differs from run first, which is kept beside it"]
 
 
 def test_a_judge_judges_only_its_dimensions(little: Benchmark, tmp_path: Path, use: Use) -> None:

@@ -76,12 +76,6 @@ def test_a_full_disk_is_named_with_the_file_and_what_to_do(tmp_path: Path, monke
     assert [path.name for path in part_paths(run)] == ["part-00000.parquet"]
 
 
-def test_a_value_that_parquet_cannot_hold_is_refused_and_leaves_no_part(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be stored"):
-        append_part(tmp_path, _verdicts(mine=10**40))
-    assert part_paths(tmp_path) == []
-
-
 def test_a_manifest_survives_its_file_and_unknown_keys(tmp_path: Path) -> None:
     manifest = Manifest(tmp_path.name, "j", {"members": ["ä", "b"], "t": 0.5}, seed=3, created=now())
     write_manifest(tmp_path, manifest)

@@ -169,10 +169,3 @@ def test_gpus_are_counted_with_their_memory(monkeypatch: pytest.MonkeyPatch) -> 
     )
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
     assert inspect_machine().gpus == (Gpu("chip 0", 8.0, 1.0, 4096e11), Gpu("chip 1", 8.0, 1.0))
-
-    def broken(number: int) -> None:
-        raise RuntimeError("CUDA error: out of order\nmore")
-
-    monkeypatch.setattr(cuda, "mem_get_info", broken)
-    found = inspect_machine()
-    assert (found.gpus, found.notes) == ((), ("a GPU does not answer (CUDA error: out of order)",))
