@@ -63,7 +63,6 @@ def test_one_dimension_is_answered_cleanly_by_a_letter(reply: str) -> None:
 
 
 CUT = '{"accuracy": "B", "relevance": "A", '
-HALVES = "Accuracy: Assistant A gets the stage wrong; Assistant B is right, so B."
 SIX = [
     *grouped({  # objects that must be repaired, or that were cut off: `"A` may have begun "Assistant B" or "A|B"
         "ABABtB": [f"{FULL}\nI hope this helps."],
@@ -120,7 +119,10 @@ SIX = [
         ".....B": ["Overall: B, a more complete answer", "Overall: the worse answer is A"],
         "A.....": ["Accuracy: Assistant A's answer is more accurate than Assistant B's."],
         ".B....": ["Relevance: Both are relevant, but B is more relevant."],
-        "B.....": [HALVES, "Accuracy: A is better at first sight, but B is right: B is better."],
+        "B.....": [
+            "Accuracy: Assistant A gets the stage wrong; Assistant B is right, so B.",
+            "Accuracy: A is better at first sight, but B is right: B is better.",
+        ],
         "A.t..t": ["Accuracy: [[A]]\nComprehensiveness: [[C]]\nOverall: [[C]]"],
         ".....t": ["Overall: neither A nor B"],
     }),

@@ -301,7 +301,12 @@ class TestOutOfMemory:
     def test_halves_the_batch_and_says_so(self, tiny: Tiny, asked: pd.DataFrame) -> None:
         some, seen = asked[asked["dimension"] == "overall"], list[int]()
         free, judge = _judge(tiny("llama")).judge(some), _judge(tiny("llama"))
-        self._limited(judge, lambda tree: not seen.append(len(tree.cases)) and len(tree.cases) <= 2)
+
+        def fits(tree: TreeLayout) -> bool:
+            seen.append(len(tree.cases))
+            return seen[-1] <= 2
+
+        self._limited(judge, fits)
         rows = judge.judge(some)
         pd.testing.assert_frame_equal(rows, free, atol=1e-6)
         assert any("memory" in notice for notice in judge.notices)
