@@ -151,7 +151,7 @@ def test_replies_keep_their_probabilities(server: ChatServer, tmp_path: Path) ->
 def test_the_budget_is_kept_to_one_request_and_the_run_goes_on_with_another(
     server: ChatServer, tmp_path: Path, reported: int, enough_for: float
 ) -> None:
-    """Also where a server counts many more tokens than the estimate did: the first request goes alone."""
+    """Also where a server counts many more tokens than the estimate did."""
     bench = benchmark(tmp_path / "bench", 20)
     usage = {"prompt_tokens": 1000 * reported, "completion_tokens": 5}
     cost = (usage["prompt_tokens"] * 1.0 + usage["completion_tokens"] * 2.0) / 1e6
