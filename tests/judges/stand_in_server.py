@@ -1,8 +1,8 @@
 """An OpenAI-compatible server for tests, started as a command: stand_in_server.py BEHAVIOUR NOTES MODEL PORT [MORE...].
 
 It writes its process id and that of a child, which ignores being asked to end, to the file NOTES, with all arguments.
-BEHAVIOUR is "answers", also with another list of models ("lists names", "lists no names", "lists models", "is a list",
-"says hello"), "dies" at the start, "hangs" before it listens, "has no list", or "breaks" at the third request.
+BEHAVIOUR is "answers", also with another list of models ("lists names", "lists models", "is a list", "says hello"),
+"dies" at the start, "hangs" before it listens, "has no list", or "breaks" at the third request.
 """
 
 import json
@@ -29,7 +29,7 @@ def main(behaviour: str, notes: str, model: str, port: str, *more: str) -> None:
             os._exit(7)
         if behaviour == "waits":
             time.sleep(600)
-        if received.body["model"] != f"served/{model}" and behaviour not in ("lists no names", "says hello"):
+        if received.body["model"] != f"served/{model}" and behaviour != "says hello":
             return Response({"error": {"message": "no such model"}})
         if received.body.get("max_tokens") == 1:
             return message("A", tokens=[token("A", A=-0.2, B=-1.8)])
@@ -46,7 +46,7 @@ def main(behaviour: str, notes: str, model: str, port: str, *more: str) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     name, pages = f"served/{model}", {"/version": {"version": "9.8.7"}}
     listed = {
-        "lists names": {"data": [name]}, "lists no names": {"data": [{"object": "model"}]},
+        "lists names": {"data": [name]},
         "lists models": {"models": [{"name": name}]}, "is a list": [{"id": name}], "says hello": {"status": "ok"},
     }  # fmt: skip
     if behaviour != "has no list":

@@ -1,8 +1,6 @@
 """Worked examples come from training cases alone, tell nothing of the case judged, and favour no letter."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -100,14 +98,9 @@ def test_in_the_other_order_examples_are_exchanged_too(bench: Benchmark) -> None
     assert letters.count("A") == letters.count("B")
 
 
-def test_another_process_draws_the_same_and_another_seed_others(bench: Benchmark) -> None:
-    code = (
-        "import sys; from mrb_lib.benchmarks.benchmark import load; from mrb_lib.judges.examples import draw_examples; "
-        "print(draw_examples(load(sys.argv[1]), 3, 7).sha256)"
-    )
-    command = [sys.executable, "-c", code, str(bench.path)]
-    there = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    assert there == draw_examples(bench, 3, 7).sha256
+def test_every_process_draws_the_same_and_another_seed_others(bench: Benchmark) -> None:
+    """The digest was written down by another process: it depends on no hash of Python's."""
+    assert draw_examples(bench, 3, 7).sha256.startswith("ba1ac0415f32f300")
     assert drawn(bench, 3, 7) != drawn(bench, 3, 8)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mrb_lib.judges import prompts
@@ -56,6 +56,7 @@ class TestFences:
     @pytest.mark.parametrize(
         "name", [name for name in builtin_prompts() if name not in ("open-answer", "short-answer")]
     )
+    @settings(max_examples=30)  # of each of a dozen prompts
     @given(st.lists(HARD_TEXTS, min_size=9, max_size=9))
     def test_give_back_exactly_the_texts_that_were_put_in(self, name: str, texts: list[str]) -> None:
         """Of cases, references, earlier steps, criteria, notes and examples, whatever is written there."""
@@ -145,11 +146,6 @@ class TestMarks:
 
 
 class TestHash:
-    def test_changes_with_any_character_of_the_template(self) -> None:
-        source = load_prompt("single").text
-        assert Prompt("single", source.replace("one letter", "one  letter"), "one").hash != load_prompt("single").hash
-        assert Prompt("single", source + "{# a remark #}", "one").hash != load_prompt("single").hash
-
     @pytest.mark.parametrize("name", ["single", "rubric", "reasoned", "reference"])
     def test_changes_with_a_definition(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         before = load_prompt(name).hash

@@ -15,10 +15,6 @@ SCALE = ("1", "2", "3", "4", "5")
 NLI = ("Entailment", "Neutral", "Contradiction")
 
 
-def read(reply: str, categories: tuple[str, ...]) -> str | None:
-    return parse_categories(reply, ["overall"], categories).choices["overall"]
-
-
 @pytest.mark.parametrize(
     ("reply", "expected", "categories"),
     grouped({
@@ -74,16 +70,7 @@ def read(reply: str, categories: tuple[str, ...]) -> str | None:
         ("rating", ("accuracy", "overall", "rating")): ["Overall: rating"],
         ("missing", ("missing", "wrong", "none")): ["I would classify this as missing."],
         ("2 - fair", ("1 - poor", "2 - fair", "3 - good")): ["2 - fair"],
-    }),
-)  # fmt: skip
-def test_a_rating_is_read_as_a_person_reads_it(reply: str, expected: str, categories: tuple[str, ...]) -> None:
-    assert read(reply, categories) == expected
-
-
-@pytest.mark.parametrize(
-    ("reply", "categories"),
-    grouped({
-        (RISKS,): [
+        (None, RISKS): [
             "not low risk", "A. low risk B. moderate risk C. high risk", "low risk | moderate risk | high risk",
             "A. low risk\nB. moderate risk\nC. high risk", "Rating: low to moderate risk", "A (moderate risk)",
             "The patient took vitamin A", "grade B tumour", "If the dose was wrong, the rating would be high risk.",
@@ -107,7 +94,7 @@ def test_a_rating_is_read_as_a_person_reads_it(reply: str, expected: str, catego
             "The categories, low to high:\nA. low risk: safe\nB. moderate risk: caution\nC. high risk",
             "As an AI, I am unable to judge.",
         ],
-        (SCALE,): [
+        (None, SCALE): [
             "4.5", "Rating: 3-4", "8/10", "4 out of 10", "Rate between 1 and 5.", "The lesion is 3 mm", "80%", "2023",
             "Rating: 0", "In 2023, 3 patients improved.", "1 2 3 4 5", "See Fig. 3", "Rating: 4 or maybe 5",
             "Rating: 4, maybe 5", "pain score: 4", "Rating: 4 mg", "4th", '{"overall": "3-4"}',
@@ -123,48 +110,45 @@ def test_a_rating_is_read_as_a_person_reads_it(reply: str, expected: str, catego
             "Score: 4 (on a 10-point scale)", "2/3 criteria", "1 (poor)\n2 (fair)\n5 (good)",
             "The response deserves neither 4 nor 5.", "Rating: 4 according to the expert, 2 according to me",
         ],
-        (("risk", "low risk", "no risk"),): ["not risk"],
-        (NLI,): [
+        (None, ("risk", "low risk", "no risk")): ["not risk"],
+        (None, NLI): [
             "cannot be called Entailment",
             "A. Entailment: the premise entails it\nB. Neutral: neither\nC. Contradiction: it excludes it",
         ],
-        (("yes", "no"),): ["There is no rating.", "yes or no"],
-        (("0", "1+", "2+", "3+"),): ["Score: 0-1+"],
-        (("1 - poor", "2 - fair", "3 - good"),): ["2"],
+        (None, ("yes", "no")): ["There is no rating.", "yes or no"],
+        (None, ("B", "A", "other")): ["A"],  # the mark of another
+        (None, ("0", "1+", "2+", "3+")): ["Score: 0-1+"],
+        (None, ("1 - poor", "2 - fair", "3 - good")): ["2"],
     }),
 )  # fmt: skip
-def test_what_is_not_a_verdict_is_not_guessed(reply: str, categories: tuple[str, ...]) -> None:
+def test_a_rating_is_read_as_a_person_reads_it_and_none_is_guessed(
+    reply: str, expected: str | None, categories: tuple[str, ...]
+) -> None:
     reading = parse_categories(reply, ["overall"], categories)
-    assert reading.choices == {"overall": None}
-    assert reading.status in ("unparsed", "refused")
+    assert reading.choices == {"overall": expected}
+    assert (reading.status in ("unparsed", "refused")) == (expected is None)
 
 
 @pytest.mark.parametrize(
     ("reply", "expected"),
-    [
-        ("accuracy: 4; overall: 3", ["4", "3"]),
-        ("Accuracy: 4\nOverall: 3", ["4", "3"]),
-        ("**Accuracy**: 4/5\n**Overall**: 3/5", ["4", "3"]),
-        ("| Accuracy | 4 |\n| Overall | 3 |", ["4", "3"]),
-        ("| Accuracy | Overall |\n|---|---|\n| 4 | 3 |", ["4", "3"]),
-        ('[{"dimension": "accuracy", "rating": 4}, {"dimension": "overall", "rating": 3}]', ["4", "3"]),
-        ("## Accuracy\nThe dose is right.\nRating: 4\n\n## Overall\nRating: 3", ["4", "3"]),
-        ("Final rating: 3", [None, "3"]),
-        ("Accuracy - 4, Overall - 3", ["4", "3"]),
-        ("{'accuracy': {'score': 4, 'reason': 'x'}, 'overall': {'score': 3}}", ["4", "3"]),
-        ("Accuracy: 4.5\nOverall: 3", [None, "3"]),
-        ('{"accuracy_rating": 4, "overall_rating": 3}', ["4", "3"]),
-        ("I rate accuracy 4. Overall rating: 3.", ["4", "3"]),
-        ("The accuracy is 4 out of 5, and the overall rating is 3 out of 5.", ["4", "3"]),
-        ("Accuracy score: 4\nOverall score: 3", ["4", "3"]),
-        ("Rating for accuracy: 4\nRating for overall: 3", ["4", "3"]),
-        ("4", [None, None]),
-        ("Rating: 4", [None, None]),
-        ("Accuracy: 1-5\nOverall: 1-5", [None, None]),
-    ],
-)
-def test_each_dimension_has_its_own(reply: str, expected: list[str | None]) -> None:
-    assert list(parse_categories(reply, ["accuracy", "overall"], SCALE).choices.values()) == expected
+    grouped({
+        "43": [
+            "accuracy: 4; overall: 3", "Accuracy: 4\nOverall: 3", "**Accuracy**: 4/5\n**Overall**: 3/5",
+            "| Accuracy | 4 |\n| Overall | 3 |", "| Accuracy | Overall |\n|---|---|\n| 4 | 3 |",
+            '[{"dimension": "accuracy", "rating": 4}, {"dimension": "overall", "rating": 3}]',
+            "## Accuracy\nThe dose is right.\nRating: 4\n\n## Overall\nRating: 3", "Accuracy - 4, Overall - 3",
+            "{'accuracy': {'score': 4, 'reason': 'x'}, 'overall': {'score': 3}}",
+            '{"accuracy_rating": 4, "overall_rating": 3}', "I rate accuracy 4. Overall rating: 3.",
+            "The accuracy is 4 out of 5, and the overall rating is 3 out of 5.",
+            "Accuracy score: 4\nOverall score: 3", "Rating for accuracy: 4\nRating for overall: 3",
+        ],
+        ".3": ["Final rating: 3", "Accuracy: 4.5\nOverall: 3"],
+        "..": ["4", "Rating: 4", "Accuracy: 1-5\nOverall: 1-5"],
+    }),
+)  # fmt: skip
+def test_each_dimension_has_its_own(reply: str, expected: str) -> None:
+    choices = parse_categories(reply, ["accuracy", "overall"], SCALE).choices
+    assert "".join(choice or "." for choice in choices.values()) == expected
 
 
 @pytest.mark.parametrize(
@@ -187,10 +171,6 @@ def test_marks() -> None:
     for wrong in ([], ["a b", "a b"], ["a", " "], [f"x{i}" for i in range(27)]):
         with pytest.raises(ValueError, match="categories"):
             marks_of(wrong)
-
-
-def test_a_category_called_by_the_mark_of_another_is_ambiguous() -> None:
-    assert read("A", ("B", "A", "other")) is None
 
 
 @given(

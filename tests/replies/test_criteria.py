@@ -51,19 +51,6 @@ def test_decisions_are_read_as_a_person_reads_them(reply: str, expected: str) ->
     assert "".join({"met": "y", "not met": "n", None: "."}[choice] for choice in choices.values()) == expected
 
 
-@pytest.mark.parametrize(
-    ("reply", "status"),
-    grouped({
-        "ok": ['{"1": true, "2": "No"}', '["met", "not met"]'],
-        "repaired": ["1. Met"],
-        "refused": ["I cannot evaluate this."],
-        "unparsed": ["Hm."],
-    }),
-)  # fmt: skip
-def test_the_status_says_how_it_was_read(reply: str, status: str) -> None:
-    assert parse_criteria(reply, 2).status == status
-
-
 @given(st.text(), st.integers(1, 5))
 def test_no_text_raises(reply: str, n: int) -> None:
     assert list(parse_criteria(reply, n).choices) == [str(number) for number in range(1, n + 1)]

@@ -77,25 +77,23 @@ def test_a_cut_off_object_gives_way_to_the_one_that_corrects_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply",
-    [
-        "B. Pneumonia", "**B**. Pneumonia", "The answer is B.", "Answer: B", "**Answer:** B", "So: B", "I choose B",
-        '{"answer": "B"}', "\\boxed{B}", "B because of the consolidation", "B\n\nPneumonia", "Antwort: B", "答案: B",
-    ],
+    ("reply", "choice"),
+    grouped({
+        None: [  # a letter that may answer the question
+            "B. Pneumonia", "**B**. Pneumonia", "The answer is B.", "Answer: B", "**Answer:** B", "So: B", "I choose B",
+            '{"answer": "B"}', "\\boxed{B}", "B because of the consolidation", "B\n\nPneumonia", "Antwort: B",
+            "答案: B",
+        ],
+        "B": [  # one that names a response
+            "B", "[[B]]", "Overall: B", FINAL, "Winner: B", "**Verdict**: B", "Response B is better.",
+            "B is better than A", "B > A", "Response B names option A, which is wrong. Still, response B is better.",
+        ],
+    }),
 )  # fmt: skip
-def test_a_letter_that_may_answer_the_question_is_no_verdict(reply: str) -> None:
-    assert parse(reply, ["overall"], question=OPTIONS).choices == {"overall": None}
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "B", "[[B]]", "Overall: B", FINAL, "Winner: B", "**Verdict**: B", "Response B is better.", "B is better than A",
-        "B > A", "Response B names option A, which is wrong. Still, response B is better.",
-    ],
-)  # fmt: skip
-def test_a_letter_that_names_a_response_is_one_beside_options(reply: str) -> None:
-    assert parse(reply, ["overall"], question=OPTIONS).choices == {"overall": "B"}
+def test_beside_lettered_options_a_letter_is_a_verdict_only_where_it_names_a_response(
+    reply: str, choice: str | None
+) -> None:
+    assert parse(reply, ["overall"], question=OPTIONS).choices == {"overall": choice}
 
 
 def test_questions_that_list_options() -> None:

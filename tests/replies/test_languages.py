@@ -28,26 +28,20 @@ from .grouped import grouped
             "平局", "两个回答不相上下", "Es ist ein Unentschieden.", "Empate.", "引き分けです", '{"overall": "empate"}',
             "Beide Antworten sind gleich gut.", "Las dos respuestas son igual de buenas", "A和B一样好",
         ],
+        None: [  # negated, asked, or said by others
+            "Antwort B ist nicht besser.", "Antwort B ist kaum besser.", "Antwort B ist besser geschrieben.",
+            "Antwort B wäre besser, wenn sie kürzer wäre.", "Manche sagen, Antwort B ist besser.",
+            "Die Behauptung, Antwort B ist besser, ist falsch.", "Antwort A ist besser. Falsch: Antwort B ist besser.",
+            "Ist Antwort B besser?", "Es ist kein Unentschieden.", "回答B并不比回答A更好", "回答A更好。不对，答案是B。",
+            "如果回答A更短，回答B更好", "回答B更好吗？", "不是平局", "正确答案是B", "La respuesta B no es mejor.",
+            "Ni la respuesta A ni la B es mejor", "La réponse B n'est pas meilleure",
+            "La réponse A est meilleure ? Non.", "A resposta B não é melhor", "回答Bの方が優れていない",
+            "回答Bの方が優れているとは言えない",
+        ],
     }),
 )  # fmt: skip
-def test_a_plain_verdict_is_read(reply: str, choice: str) -> None:
+def test_a_plain_verdict_is_read_and_none_is_guessed(reply: str, choice: str | None) -> None:
     assert parse(reply, ["overall"]).choices == {"overall": choice}
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "Antwort B ist nicht besser.", "Antwort B ist kaum besser.", "Antwort B ist besser geschrieben.",
-        "Antwort B wäre besser, wenn sie kürzer wäre.", "Manche sagen, Antwort B ist besser.",
-        "Die Behauptung, Antwort B ist besser, ist falsch.", "Antwort A ist besser. Falsch: Antwort B ist besser.",
-        "Ist Antwort B besser?", "Es ist kein Unentschieden.", "回答B并不比回答A更好", "回答A更好。不对，答案是B。",
-        "如果回答A更短，回答B更好", "回答B更好吗？", "不是平局", "正确答案是B", "La respuesta B no es mejor.",
-        "Ni la respuesta A ni la B es mejor", "La réponse B n'est pas meilleure", "La réponse A est meilleure ? Non.",
-        "A resposta B não é melhor", "回答Bの方が優れていない", "回答Bの方が優れているとは言えない",
-    ],
-)  # fmt: skip
-def test_what_is_negated_asked_or_said_by_others_is_no_verdict(reply: str) -> None:
-    assert parse(reply, ["overall"]).choices == {"overall": None}
 
 
 def test_several_dimensions_are_not_answered_by_a_sentence_on_none() -> None:

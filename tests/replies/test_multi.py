@@ -9,52 +9,41 @@ from hypothesis import strategies as st
 from mrb_lib.replies.multi import parse_labels, parse_ratings
 from mrb_lib.tables.schema import joined_labels
 
+from .grouped import grouped
+
 LABELS = {"errors": ("fabricated finding", "omission", "wrong side")}
 TWO = {**LABELS, "tone": ("rude",)}
 BOTH = "fabricated finding; omission"
 
-READ = [
-    ('["omission", "fabricated finding"]', BOTH, "ok"),
-    ("[]", "none", "ok"),
-    ('```json\n["omission"]\n```', "omission", "ok"),
-    ('{"errors": []}', "none", "ok"),
-    ('```json\n{"errors": ["wrong side"]}\n```', "wrong side", "ok"),
-    ('<think>{"errors": ["omission"]}</think>{"errors": []}', "none", "ok"),
-    ('{"errors": ["omission", "omission"]}', "omission", "ok"),
-    ('The answer: ["Omission"].', "omission", "repaired"),
-    ('{"Errors": ["OMISSION", " fabricated  finding"]}', BOTH, "repaired"),
-    ('First {"errors": ["omission"]}, but on reflection {"errors": []}', "none", "repaired"),
-    ('{"errors": "omission"}', "omission", "repaired"),
-    ('{"errors": "omission; fabricated finding"}', BOTH, "repaired"),
-    ('{"errors": "none"}', "none", "repaired"),
-    ('{"errors": ["none"]}', "none", "repaired"),
-    ('{"errors": {"fabricated finding": true, "omission": true, "wrong side": false}}', BOTH, "repaired"),
-    ('{"reason": "x", "errors": ["wrong side"]} Hope that helps!', "wrong side", "repaired"),
-    ('["omission", "made up"]', None, "unparsed"),
-    ('{"errors": ["omission", "none"]}', None, "unparsed"),
-    ('{"errors": ["omission"], "errors": []}', None, "unparsed"),
-    ('{"errors": ["omission"], "Errors": []}', None, "unparsed"),
-    ('{"errors": {"omission": true}}', None, "unparsed"),
-    ('{"errors": {"fabricated finding": "yes", "omission": true, "wrong side": false}}', None, "unparsed"),
-    ('{"errors": [1, 2]}', None, "unparsed"),
-    ('{"errors": null}', None, "unparsed"),
-    ('{"errors": ""}', None, "unparsed"),
-    ("There is an omission.", None, "unparsed"),
-    ("errors: []", "none", "repaired"),
-    ('It leaves out the nodule [1] [sic].\n["omission"]', "omission", "repaired"),
-    ('{"severity": "low", "errors": ["omission"]}\nOther findings: []', "omission", "repaired"),
-    ('{"errors": ["made up"]}\n[]', None, "unparsed"),
-    ("{'severity': 'low', 'errors': ['omission'], 'notes': []}", None, "unparsed"),
-    ('{"errors": ["omission"], "notes": []', None, "unparsed"),
-    ('errors: ["omission"]\nlimits: []', None, "unparsed"),
-    ("It leaves out the nodule.\nlimits: []", None, "unparsed"),
-    ('["omission"]\n[]', None, "unparsed"),
-    ('["omission"] is what the student said, and it is not so.', None, "unparsed"),
-    ('["omission", ["wrong side"]', None, "unparsed"),
-    ("", None, "unparsed"),
-    ('["omission"', None, "unparsed"),
-    ("I'm sorry, but I can't help with rating medical answers.", None, "refused"),
-]
+READ = grouped({
+    (BOTH, "ok"): ['["omission", "fabricated finding"]'],
+    ("none", "ok"): ["[]", '{"errors": []}', '<think>{"errors": ["omission"]}</think>{"errors": []}'],
+    ("omission", "ok"): ['```json\n["omission"]\n```', '{"errors": ["omission", "omission"]}'],
+    ("wrong side", "ok"): ['```json\n{"errors": ["wrong side"]}\n```'],
+    ("omission", "repaired"): [
+        'The answer: ["Omission"].', '{"errors": "omission"}', 'It leaves out the nodule [1] [sic].\n["omission"]',
+        '{"severity": "low", "errors": ["omission"]}\nOther findings: []',
+    ],
+    (BOTH, "repaired"): [
+        '{"Errors": ["OMISSION", " fabricated  finding"]}', '{"errors": "omission; fabricated finding"}',
+        '{"errors": {"fabricated finding": true, "omission": true, "wrong side": false}}',
+    ],
+    ("none", "repaired"): [
+        'First {"errors": ["omission"]}, but on reflection {"errors": []}', '{"errors": "none"}',
+        '{"errors": ["none"]}', "errors: []",
+    ],
+    ("wrong side", "repaired"): ['{"reason": "x", "errors": ["wrong side"]} Hope that helps!'],
+    (None, "unparsed"): [
+        '["omission", "made up"]', '{"errors": ["omission", "none"]}', '{"errors": ["omission"], "errors": []}',
+        '{"errors": ["omission"], "Errors": []}', '{"errors": {"omission": true}}',
+        '{"errors": {"fabricated finding": "yes", "omission": true, "wrong side": false}}', '{"errors": [1, 2]}',
+        '{"errors": null}', '{"errors": ""}', "There is an omission.", '{"errors": ["made up"]}\n[]',
+        "{'severity': 'low', 'errors': ['omission'], 'notes': []}", '{"errors": ["omission"], "notes": []',
+        'errors: ["omission"]\nlimits: []', "It leaves out the nodule.\nlimits: []", '["omission"]\n[]',
+        '["omission"] is what the student said, and it is not so.', '["omission", ["wrong side"]', "", '["omission"',
+    ],
+    (None, "refused"): ["I'm sorry, but I can't help with rating medical answers."],
+})  # fmt: skip
 
 
 @pytest.mark.parametrize(("reply", "choice", "status"), READ)

@@ -71,23 +71,16 @@ def test_a_clean_ranking_is_ok(reply: str) -> None:
     assert (reading.places["overall"], reading.status) == (BAC, "ok")
 
 
-@pytest.mark.parametrize("reply", FORMS)
-def test_other_forms_are_read_as_a_person_reads_them(reply: str) -> None:
+@pytest.mark.parametrize(
+    ("reply", "places"),
+    [*((reply, BAC) for reply in FORMS), *((reply, TIED) for reply in TIES), *((reply, None) for reply in NONE)],
+)
+def test_other_forms_are_read_as_a_person_reads_them_and_what_is_no_ranking_of_all_is_not_guessed(
+    reply: str, places: tuple[int, ...] | None
+) -> None:
     reading = parse_rankings(reply, ONE, 3)
-    assert reading.places["overall"] == BAC
-    assert reading.status_of("overall") in ("ok", "repaired")
-
-
-@pytest.mark.parametrize("reply", TIES)
-def test_equal_ones_share_the_better_place(reply: str) -> None:
-    assert parse_rankings(reply, ONE, 3).places["overall"] == TIED
-
-
-@pytest.mark.parametrize("reply", NONE)
-def test_what_is_no_ranking_of_all_is_not_guessed(reply: str) -> None:
-    reading = parse_rankings(reply, ONE, 3)
-    assert reading.places == {"overall": None}
-    assert reading.status_of("overall") == "unparsed"
+    assert reading.places == {"overall": places}
+    assert (reading.status_of("overall") == "unparsed") == (places is None)
 
 
 @pytest.mark.parametrize("reply", SEVERAL)

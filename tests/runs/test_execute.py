@@ -1,4 +1,3 @@
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,17 +62,6 @@ def test_a_corrected_label_keeps_the_run_and_a_corrected_case_starts_another(lit
         assert (two.folder == one.folder) is same
 
 
-@pytest.mark.parametrize(
-    "options", [{"orders": ("XY",)}, {"orders": ("AB", "AB")}, {"orders": ()}, {"repeats": 0}, {"limit": 0}]
-)
-def test_options_out_of_range_are_refused_and_nothing_is_written(
-    little: Benchmark, tmp_path: Path, options: dict[str, object]
-) -> None:
-    with pytest.raises(InputError):
-        judge(little, tmp_path / "runs", ["first"], **options)
-    assert not (tmp_path / "runs").exists()
-
-
 def test_labels_that_are_no_preference_cannot_be_judged(little: Benchmark, tmp_path: Path) -> None:
     meta = BenchmarkMeta("nli", "general", ("overall", "accuracy"), categories=("Yes", "No"))
     with pytest.raises(InputError, match="not preferences"):
@@ -113,18 +101,6 @@ def test_neither_batches_nor_pieces_nor_orders_change_a_row(
     assert scripted.asked == len(whole)
 
 
-def test_cases_of_like_length_share_a_batch_the_longest_first(little: Benchmark, tmp_path: Path, use: Use) -> None:
-    scripted = Scripted()
-    scripted.sorts_by_length = True
-    use(scripted)
-    judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=8))
-    lengths = [
-        batch["question"].str.len() + batch["first"].str.len() + batch["second"].str.len() for batch in scripted.batches
-    ]
-    assert all(one.min() >= other.max() for one, other in itertools.pairwise(lengths))
-    assert [batch["case_id"].nunique() for batch in scripted.batches] == [8] * 5
-
-
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
@@ -157,15 +133,3 @@ def test_a_text_that_only_some_batches_have_is_kept(little: Benchmark, tmp_path:
     found = load_verdicts(tmp_path, replies=True).set_index("case_id")[["error", "cost_usd"]]
     assert found.dropna().drop_duplicates().to_dict("index") == {"c7": {"error": "broken", "cost_usd": 1.5}}
     assert found.isna().all(axis=1).sum() == 156
-
-
-def test_a_run_in_pieces_equals_a_run_at_once(little: Benchmark, tmp_path: Path) -> None:
-    judge(little, tmp_path / "whole", ["random", "longer"], repeats=2)
-    judge(little, tmp_path / "pieces", ["random"], orders=("BA",), limit=7)
-    judge(little, tmp_path / "pieces", ["longer", "random"], limit=20)
-    [random, longer] = judge(little, tmp_path / "pieces", ["random", "longer"], repeats=2)
-    assert random.before == longer.before == 20 * 2 * 2
-    whole, pieces = (_sorted(load_verdicts(tmp_path / name)) for name in ("whole", "pieces"))
-    pd.testing.assert_frame_equal(whole, pieces)
-    [again] = judge(little, tmp_path / "pieces", ["random"], repeats=2)
-    assert (again.made, again.before) == (0, 40 * 2 * 2 * 2)

@@ -1,21 +1,29 @@
-"""A plan of judges: read whole, checked whole, and run to the end whichever of them fail."""
+"""A plan of judges: read whole, checked whole, and run to the end whichever of them fail, each leaving its memory."""
 
-from dataclasses import fields, replace
+import gc
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.judges.budget import Budget
+from mrb_lib.judges.local.checkpoint import load_checkpoint
+from mrb_lib.judges.local.generative import BatchJudge
+from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs import execute
 from mrb_lib.runs.execute import judge_plan
-from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome
-from mrb_lib.runs.plan import ProbeOptions
+from mrb_lib.runs.local import HoldsWeights
+from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
 from mrb_lib.runs.planned import PlannedJudge, read_judges
 from mrb_lib.tables.errors import InputError, RunError
-from mrb_lib.verdicts.protocol import Judge
+from mrb_lib.verdicts.store import load_verdicts
+
+from .scripted import Said, Scripted, Use, mixed
 
 USUAL = PlannedJudge("", Settings(seed=3), limit=5)
 
@@ -47,58 +55,19 @@ def test_a_plan_says_how_each_judge_is_run(tmp_path: Path) -> None:
     assert here == replace(USUAL, name="first")
 
 
-def test_files_of_probes_are_named_from_the_folder_of_the_plan(tmp_path: Path) -> None:
-    (tmp_path / "own.csv").write_text("case_id,question\nc1,x\n", encoding="utf-8")
-    (tmp_path / "a,b").mkdir()
-    (tmp_path / "a,b" / "own.jsonl").write_text('{"case_id": "c1", "response_a": "x"}', encoding="utf-8")
-    file = _plan(
-        tmp_path,
-        '[common]\nprobe_file = "own.csv"\n[[judge]]\nname = "longer"\nprobe_cases = 3\n'
-        '[[judge]]\nname = "first"\nprobe_file = ["own.csv", "a,b/own.jsonl"]\n'
-        '[[judge]]\nname = "random"\nprobe_file = []\n',
-    )
-    longer, first, random = read_judges(file, USUAL, tmp_path)
-    assert longer.probes == ProbeOptions((), 3, (tmp_path / "own.csv",))
-    assert first.probes.files == (tmp_path / "own.csv", tmp_path / "a,b" / "own.jsonl")
-    assert random.probes == ProbeOptions()
-
-
-def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
-    chosen = Settings(
-        seed=1, prompt="rubric", reference="strong", examples=3,
-        temperature=0.5, max_new_tokens=2, max_pixels=3, batch_size=4, device="cpu",
-        dtype="float32", revision="r", download=True, trust_remote_code=True, url="http://127.0.0.1:1/v1",
-        allow_remote=True, concurrency=5, timeout_s=6.0, price_prompt=1.0, price_completion=2.0,
-    )  # fmt: skip
-    values = {field.name: getattr(chosen, field.name) for field in fields(Settings)}
-    of_benchmark = ("dimensions", "choices", "task", "is_ordered", "definitions", "items", "labels", "shown")
-    written = {name: value for name, value in values.items() if name not in of_benchmark}
-
-    def toml(value: object) -> str:
-        return f'"{value}"' if isinstance(value, str) else str(value).lower()
-
-    lines = "".join(f"{name} = {toml(value)}\n" for name, value in written.items() if value is not None)
-    [one] = read_judges(_plan(tmp_path, f'[[judge]]\nname = "first"\n{lines}'), USUAL, tmp_path)
-    assert one.settings == chosen
-
-
 @pytest.mark.parametrize(
     ("judge", "said"),
     [
         ('name = "first"\nbudgett = 1', "judge 'first', key 'budgett': is unknown. Did you mean budget?"),
-        ('name = "first"\ntemperature = "hot"', "temperature 'hot': must be a number"),
         ('name = "first"\ndtype = "float8"', "dtype 'float8': must be 'auto', 'float32' or 'bfloat16'"),
-        ('name = "first"\nprice_prompt = -1', "price_prompt -1: must be at least 0"),
         ('name = "first"\nmax_new_tokens = -3', "max_new_tokens -3: must be more than 0"),
         ('name = "first"\norders = "AC"', "orders 'AC': use AB, BA or both"),
         ('name = "first"\nrepeats = 0', "repeats 0: must be at least 1"),
         ('name = "first"\nprobe_file = "no.csv"', "no.csv: the file is missing"),
-        ('name = "first"\nprobe_file = 3', "probe_file 3: must be a list"),
         ('name = "first"\nlimit = 0', "limit 0: must be at least 1"),
         ('name = "first"\nretry = "ok"', "retry 'ok': is no status of a failed verdict"),
         ('name = "first"\nengine = "cloud"', "engine 'cloud': is unknown; use local, ray"),
         ('name = "first"\nworkers = 2', "workers and gpus_per_worker: need engine ray"),
-        ('name = "first"\nengine = "ray"\nworkers = 0', "workers 0: must be at least 1"),
         ('name = "first"\nengine = "ray"\ngpus_per_worker = 1.5', "1.5: must be a share of one, or a whole number"),
         ('name = "nobody"', "judge 'nobody' is not in the roster"),
         ('name = "consensus-of:first,nobody"', "judge 'nobody' is not in the roster"),
@@ -124,46 +93,17 @@ def test_all_mistakes_of_a_file_are_told_at_once_and_missing_weights_are_none(tm
     assert "nobody" in first and "limit 0" in second
 
 
-def test_one_judge_is_not_checked_before_and_raises_what_it_always_did(little: Benchmark, tmp_path: Path) -> None:
-    outcomes: list[Outcome] = []
-    with pytest.raises(InputError, match="holds no config"):
-        judge_plan(little, tmp_path, [replace(USUAL, name="path:nowhere")])
-    with pytest.raises(InputError, match="no server is named"):
-        judge_plan(
-            little, tmp_path, [replace(USUAL, name="endpoint:m")], finished=lambda _, outcome: outcomes.append(outcome)
-        )
-    [failed] = outcomes
-    assert isinstance(failed, FailedRun)
-
-
-def test_judges_that_cannot_start_fail_alone_and_name_the_same_budget_share_it(
+def test_a_judge_that_cannot_start_fails_alone(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: dict[str, Budget | None] = {}
-
-    def noted(name: str, *, budget: Budget | None, **options: object) -> Judge:
-        given[name] = budget
-        return resolve(name, budget=budget, **options)
-
-    monkeypatch.setattr(execute, "resolve", noted)
     monkeypatch.setattr("mrb_lib.runs.scaleout.find_spec", lambda name: None)
-    five, two = (Settings(budget=usd, price_prompt=1.0, price_completion=1.0) for usd in (5.0, 2.0))
-    judges = [
-        PlannedJudge("first", five), PlannedJudge("longer", two), PlannedJudge("random", engine="ray"),
-        PlannedJudge("shorter"), PlannedJudge("lexical", five),
-    ]  # fmt: skip
     with pytest.raises(FailedRunsError) as error:
-        execute.judge_plan(little, tmp_path, judges, check_first=False)
+        judge_plan(little, tmp_path, [PlannedJudge("random", engine="ray"), PlannedJudge("first")], check_first=False)
     [failed] = error.value.failed
-    assert (
-        failed.judge == "random"
-        and "needs ray; install it with `pip install 'mrb-workbench[scaleout]'`" in failed.reason
-    )
-    assert given["first"] is given["lexical"] is not None and given["first"].usd == 5.0
-    assert given["longer"] is not None and given["longer"].usd == 2.0
-    assert given["shorter"] is None
+    assert failed.judge == "random"
+    assert "needs ray; install it with `pip install 'mrb-workbench[scaleout]'`" in failed.reason
     with pytest.raises(InputError, match="a budget: servers are asked by engine"):
-        replace(judges[0], engine="ray")
+        PlannedJudge("first", Settings(budget=5.0, price_prompt=1.0, price_completion=1.0), engine="ray")
 
 
 def test_a_check_that_fails_is_the_failure_of_that_judge(
@@ -180,3 +120,96 @@ def test_a_check_that_fails_is_the_failure_of_that_judge(
     [failed] = raised.value.failed
     assert (failed.judge, "the Hub cannot be reached" in failed.reason) == ("first", True)
     assert len(list(tmp_path.glob("longer-*"))) == 1
+
+
+def _breaking(error: Exception, case: str = "c6") -> Callable[[tuple[object, ...]], Said]:
+    def say(key: tuple[object, ...]) -> Said:
+        if key[0] == case:
+            raise error
+        return mixed(key)
+
+    return say
+
+
+def run(
+    bench: Benchmark, runs: Path, names: list[str], outcomes: list[Outcome], settings: Settings | None = None,
+    limit: int | None = None,
+) -> None:  # fmt: skip
+    judges = [PlannedJudge(name, settings or Settings(), limit=limit) for name in names]
+    judge_plan(bench, runs, judges, finished=lambda _, outcome: outcomes.append(outcome), check_first=False)
+
+
+def test_a_judge_that_fails_is_reported_and_the_next_one_runs(little: Benchmark, tmp_path: Path, use: Use) -> None:
+    broken = {"lost": RunError("the server\nis gone"), "odd": KeyError("k")}
+    use(*(Scripted(name, _breaking(error)) for name, error in broken.items()))
+    outcomes: list[Outcome] = []
+    settings = Settings(batch_size=3)
+    with pytest.raises(FailedRunsError) as error:
+        run(little, tmp_path, ["lost", "first", "odd", "first"], outcomes, settings)
+    assert error.value.exit_code == 1
+    assert str(error.value).split("\n") == [
+        "2 of 3 judges failed; what the others did is kept:", "lost: the server is gone", "odd: KeyError: 'k'"
+    ]  # fmt: skip
+    lost, first, odd = outcomes
+    assert isinstance(first, RunSummary) and first.made == 160
+    assert isinstance(lost, FailedRun) and isinstance(odd, FailedRun)
+    assert lost.folder is not None and len(load_verdicts(lost.folder)) == 2 * 3 * 4, "what it had is kept"
+    assert error.value.failed == (lost, odd)
+
+
+def test_of_one_judge_the_error_is_what_it_was(little: Benchmark, tmp_path: Path, use: Use) -> None:
+    use(Scripted("odd", _breaking(KeyError("k"))))
+    outcomes: list[Outcome] = []
+    with pytest.raises(KeyError, match="k"):
+        run(little, tmp_path, ["odd"], outcomes)
+    assert [outcome.judge for outcome in outcomes] == ["odd"]
+
+
+@pytest.fixture
+def alive(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return how many models were in memory each time that another had been loaded."""
+    models: list[weakref.ref[object]] = []
+    counts: list[int] = []
+
+    def counting(*arguments: Any, **options: Any) -> Weights:
+        gc.collect()
+        weights = load_checkpoint(*arguments, **options)
+        models.append(weakref.ref(weights.model))
+        counts.append(sum(model() is not None for model in models))
+        return weights
+
+    monkeypatch.setattr("mrb_lib.judges.local.base.load_checkpoint", counting)
+    return counts
+
+
+CPU = Settings(device="cpu", max_new_tokens=4, max_pixels=3136)
+
+
+def test_judges_and_members_of_a_jury_leave_their_memory_to_the_next_and_so_does_one_that_fails(
+    pictured: Benchmark, tiny: Callable[..., Path], tmp_path: Path, alive: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(judge: BatchJudge, *_: object) -> pd.DataFrame:
+        model = judge.weights.model
+        raise RunError(f"{type(model).__name__} fails with the model in its hands")
+
+    monkeypatch.setattr(BatchJudge, "_answer", fail)
+    name, outcomes = f"path:{tiny('llava')}", list[Outcome]()
+    with pytest.raises(FailedRunsError, match="1 of 2 judges failed"):
+        run(pictured, tmp_path, [f"{name}+batch", f"consensus-of:{name},{name}+generative"], outcomes, CPU, limit=2)
+    _, jury = outcomes
+    assert isinstance(jury, RunSummary) and len(jury.members) == 2
+    assert alive == [1, 1, 1]
+
+
+def test_a_judge_that_forgot_its_weights_reads_them_again(
+    pictured: Benchmark, tiny: Callable[..., Path], ask_for: Callable[..., pd.DataFrame], alive: list[int]
+) -> None:
+    folder = tiny("llava")
+    packed = resolve(f"path:{folder}", runs=folder / "none", images=pictured.images, settings=CPU)
+    assert isinstance(packed, HoldsWeights)
+    shown = ask_for(pictured.cases.head(1))
+    packed.load()
+    before = packed.judge(shown)
+    packed.unload()
+    pd.testing.assert_frame_equal(packed.judge(shown), before)
+    assert alive == [1, 1]

@@ -2,11 +2,9 @@
 
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import preflight
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.planned import PlannedJudge
+from tests.judges.endpoint.chat_server import ChatServer, Response
 
 Check = Callable[..., list[str]]
 HUGE = '[[judge]]\nname = "huge"\nengine = "packed"\nmodel = "some/huge"\nparameters = 400.0\n'
@@ -45,26 +44,6 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setattr("mrb_lib.judges.roster.machine.inspect_machine", lambda: fake)
 
     return pretend
-
-
-class Answers(BaseHTTPRequestHandler):
-    """Answers every GET with the status that its path ends with."""
-
-    def do_GET(self) -> None:
-        self.send_response(int(self.path.split("/")[1]))
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def server() -> Iterator[str]:
-    """The address of a server; a status follows."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as one:
-        Thread(target=one.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        yield f"http://127.0.0.1:{one.server_port}"
-        one.shutdown()
 
 
 def test_a_judge_that_can_run_has_no_problem(check: Check, tiny: Callable[..., Path]) -> None:
@@ -102,10 +81,13 @@ def test_a_folder_without_weights_is_told(check: Check, tiny: Callable[..., Path
     assert "holds no config.json" in told
 
 
-def test_a_server_that_answers_anything_is_there(check: Check, server: str) -> None:
-    for status in (200, 404, 500):
-        assert check("endpoint:m", url=f"{server}/{status}/v1") == []
-    [told] = check("endpoint:m", url=f"{server}/401/v1")
+def test_a_server_that_answers_anything_is_there(check: Check) -> None:
+    pages = {f"/{status}/v1/models": Response({}, status) for status in (200, 401, 404, 500)}
+    with ChatServer(lambda _: None, pages=pages) as server:
+        address = server.url.removesuffix("/v1")
+        for status in (200, 404, 500):
+            assert check("endpoint:m", url=f"{address}/{status}/v1") == []
+        [told] = check("endpoint:m", url=f"{address}/401/v1")
     assert "HTTP 401: the key in MRB_ENDPOINT_KEY is not set" in told
 
 

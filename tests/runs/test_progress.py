@@ -1,7 +1,6 @@
 """Tests of what a person sees of long work."""
 
 import io
-import logging
 import re
 import sys
 from pathlib import Path
@@ -11,11 +10,11 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.cli.progress import Lines, status_of, verdict_bars
+from mrb_lib.cli.progress import Lines, verdict_bars
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import Plan
-from mrb_lib.runs.progress import RunProgress, Tracker, pace_text
+from mrb_lib.runs.progress import RunProgress, Tracker
 from mrb_lib.verdicts.store import read_run
 
 from .scripted import Scripted, Use
@@ -52,6 +51,7 @@ def test_every_batch_is_reported_and_the_statuses_are_those_of_all_rows_held(
     [done] = judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=10), progress=reports.append)
     assert [report.held for report in reports] == [40, 80, 120, 160, 160]
     assert [report.finished for report in reports] == [False] * 4 + [True]
+    assert [report.loading for report in reports] == [True] + [False] * 4
     held = read_run(done.folder)["status"].value_counts().to_dict()
     assert dict(reports[-1].counts) == held
     assert set(held) == {"ok", "repaired", "unparsed", "refused", "error"}
@@ -71,40 +71,11 @@ def test_where_nobody_watches_there_is_a_line_at_the_start_one_a_minute_and_the_
     assert (lines[1], lines[-1]) == ("j: 60 of 300 verdicts; ok 60", "k: 300 of 300 verdicts")
 
 
-def test_without_a_terminal_lines_go_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    with verdict_bars() as report:
-        report(RunProgress("[red]j", 1, 2))
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "[red]j: 1 of 2 verdicts\n")
-
-
-def test_until_the_first_batch_a_judge_with_work_to_do_is_loading() -> None:
-    reports: list[RunProgress] = []
-    tracker = Tracker("j", 4, {}, reports.append)
-    tracker.start()
-    tracker.start_clock()
-    tracker.add(_made([0, 1]))
-    Tracker("k", 4, {"ok": 4}, reports.append).start()
-    assert [report.loading for report in reports] == [True, False, False]
-    assert pace_text(reports[0]) == "loading"
-
-
 class Terminal(io.StringIO):
     """A stream that says a person is watching."""
 
     def isatty(self) -> bool:
         return True
-
-
-def test_what_a_logger_says_is_shown_where_a_person_watches(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    logger = logging.getLogger("mrb_lib.stats")
-    with status_of("mrb_lib.stats"):
-        logging.getLogger("mrb_lib.stats.tables.models").info("models: [overall]")
-    assert "models: [overall]" in stream.getvalue()
-    assert logger.handlers == []
-    assert logger.level == logging.NOTSET
 
 
 def _shown(monkeypatch: pytest.MonkeyPatch, *reports: RunProgress, columns: int = 80) -> list[str]:

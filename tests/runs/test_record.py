@@ -14,9 +14,9 @@ from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.source import provenance_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.tables.errors import InputError, without_secrets
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest
-from mrb_lib.verdicts.store import empty_verdicts, load_verdicts, save_imported
+from mrb_lib.verdicts.store import empty_verdicts, load_verdicts
 from mrb_lib.verdicts.training import read_record, training_cases, with_record
 
 from .scripted import Scripted, Use
@@ -58,16 +58,6 @@ def test_a_session_of_another_kind_is_added_and_one_like_it_is_not(little: Bench
     ]
 
 
-def test_the_device_recorded_is_the_one_after_loading(little: Benchmark, tmp_path: Path, use: Use) -> None:
-    class Late(Scripted):
-        def load(self) -> None:
-            self.device = "known now"
-
-    use(Late())
-    [done] = judge(little, tmp_path, ["scripted"])
-    assert read_manifest(done.folder).device == "known now"
-
-
 def test_other_runs_say_what_differs(little: Benchmark, tmp_path: Path, use: Use) -> None:
     def run(bench: Benchmark, prompt: str, **spec: object) -> str:
         scripted = Scripted(**spec)
@@ -85,14 +75,6 @@ def test_other_runs_say_what_differs(little: Benchmark, tmp_path: Path, use: Use
     assert "chat.x 1 -> 2, cases " in found
 
 
-def test_an_imported_run_of_the_same_judge_is_said_to_be_imported(little: Benchmark, tmp_path: Path) -> None:
-    [done] = judge(little, tmp_path / "a", ["first"])
-    save_imported(load_verdicts(tmp_path / "a"), tmp_path / "b", benchmark="b", kind="general", source="theirs.csv")
-    [again] = judge(little, tmp_path / "b", ["first"])
-    assert again.folder.name == done.folder.name
-    assert list(again.other_runs) == ["source theirs.csv -> judged differs from run first, which is kept beside it"]
-
-
 def test_a_judge_judges_only_its_dimensions(little: Benchmark, tmp_path: Path, use: Use) -> None:
     narrow = Scripted()
     narrow.dimensions = ("creativity", "accuracy")
@@ -105,27 +87,6 @@ def test_a_judge_judges_only_its_dimensions(little: Benchmark, tmp_path: Path, u
         judge(little, tmp_path, ["scripted"])
 
 
-def test_weights_are_loaded_once_and_only_if_something_is_pending(little: Benchmark, tmp_path: Path, use: Use) -> None:
-    scripted = Scripted()
-    use(scripted)
-    judge(little, tmp_path, ["scripted"], settings=Settings(batch_size=9))
-    assert scripted.loads == 1
-    [done] = judge(little, tmp_path, ["scripted"])
-    assert (scripted.loads, done.made, done.before) == (1, 0, 160)
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1"),
-        ("http://key@[::1]:8000/v1#key", "http://[::1]:8000/v1"),
-        ("http://[broken/v1?key", ""),
-    ],
-)
-def test_an_address_is_recorded_without_its_keys(url: str, shown: str) -> None:
-    assert without_secrets(url) == shown
-
-
 N_TRAIN = 20
 
 
@@ -136,11 +97,11 @@ def divided(little: Benchmark, tmp_path: Path) -> Benchmark:
     return load(tmp_path / "divided")
 
 
-@pytest.fixture(params=["reward", "sft", "dpo"])
-def rows(request: pytest.FixtureRequest, divided: Benchmark, tmp_path: Path) -> Path:
+@pytest.fixture
+def rows(divided: Benchmark, tmp_path: Path) -> Path:
     """The file that tells which cases exported rows are of."""
     (tmp_path / "rows").mkdir()
-    WRITERS[request.param].convert(divided, empty_verdicts(), tmp_path / "rows")
+    WRITERS["dpo"].convert(divided, empty_verdicts(), tmp_path / "rows")
     return tmp_path / "rows" / "rows.toml"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 import shutil
@@ -18,7 +17,7 @@ import psutil
 import pyarrow as pa
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute, scaleout
@@ -90,66 +89,27 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
-def test_what_this_process_began_workers_finish_with_the_rows_of_one_go(
+def test_what_this_process_began_workers_finish_with_the_rows_of_one_go_though_one_is_killed(
     pictured: Benchmark, tiny: Callable[[str], Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     name, runs, cpu = f"path:{tiny('llava')}", tmp_path / "runs", Settings(device="cpu")
     for folder, limit in ((tmp_path / "whole", CASES), (runs, 2)):
         execute.judge(pictured, folder, [name], limit=limit, settings=cpu)
-    [done] = execute.judge(pictured, runs, [name], limit=CASES, settings=Settings(batch_size=3), **LONE)
+    printed = list[object]()
+
+    def kill_once(status: RunProgress) -> None:
+        if 2 * 12 < status.held < status.planned and not printed:
+            printed.append(capfd.readouterr())
+            descendants("ray::MapWorker")[0].kill()
+
+    in_batches = Settings(batch_size=3)
+    [done] = execute.judge(pictured, runs, [name], limit=CASES, settings=in_batches, progress=kill_once, **LONE)
+    assert printed == [("", "")], "Ray says nothing until a worker is killed"
     assert (done.before, done.made, done.waiting) == (2 * 12, 7 * 12, 0)
     found, expected = (rows_held(folder) for folder in (runs, tmp_path / "whole"))
     pd.testing.assert_frame_equal(found.drop(columns="p_a"), expected.drop(columns="p_a"), rtol=0, atol=1e-5)
     np.testing.assert_allclose(found["p_a"], expected["p_a"], rtol=0, atol=1e-5)
     assert "1 x cpu" in str(read_manifest(done.folder).resumed)
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("cluster")
-def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(little: Benchmark, tmp_path: Path, use: Use) -> None:
-    use(Scripted())
-    execute.judge(little, tmp_path / "here", ["scripted"])
-    killed: list[psutil.Process] = []
-
-    def kill_once(status: RunProgress) -> None:
-        if 0 < status.held < status.planned and not killed:
-            killed.append(descendants("ray::MapWorker")[0])
-            killed[0].kill()
-
-    there = tmp_path / "there"
-    [done] = execute.judge(little, there, ["scripted"], settings=Settings(batch_size=4), progress=kill_once, **ALONE)
-    assert len(killed) == 1
-    assert (done.made, read_manifest(done.folder).device) == (160, "2 x cpu")
-    pd.testing.assert_frame_equal(rows_held(there), rows_held(tmp_path / "here"))
-
-
-def judge_until_ray_is_killed(bench: Path, runs: Path) -> None:
-    """Judge in a process of its own, and kill the process that Ray has on this machine once verdicts arrive."""
-
-    def kill(status: RunProgress) -> None:
-        if status.held:
-            for one in descendants("raylet/raylet"):
-                one.kill()
-
-    execute.judge(load(bench), runs, ["longer"], settings=Settings(batch_size=1), progress=kill, **LONE)
-
-
-@pytest.mark.slow
-def test_when_ray_itself_is_killed_the_user_is_told_and_the_same_command_goes_on(
-    little: Benchmark, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(Path(__file__).parents[2])  # where the other process finds this module
-    arguments = (little.path, tmp_path / "runs")
-    alone = multiprocessing.get_context("spawn").Process(target=judge_until_ray_is_killed, args=arguments)
-    alone.start()
-    alone.join()
-    assert alone.exitcode == 1
-    assert "Raylet is terminated" in "".join(capfd.readouterr())
-    kept = len(load_verdicts(tmp_path / "runs"))
-    assert 0 < kept < 160
-    [done] = execute.judge(little, tmp_path / "runs", ["longer"])
-    assert (done.before, done.made) == (kept, 160 - kept)
 
 
 @pytest.mark.usefixtures("here")
@@ -210,12 +170,8 @@ def test_what_a_worker_cannot_load_is_one_message_and_nothing_is_written(
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-@pytest.mark.slow
-def test_what_is_asked_of_a_cluster_must_be_there_and_means_the_same_on_its_machines(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(InputError, match=r"9999 workers with 1 CPUs each: there is room for \d+; use fewer"):
-        size_pool(cluster.nodes(), 9999, 0.0)
+def test_a_device_and_a_precision_mean_the_same_on_the_machines_of_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster()
     monkeypatch.setattr(cluster, "nodes", lambda: [{"CPU": 4.0}])
     with pytest.raises(InputError, match="device 'cuda': Ray has no GPU"):
         scaleout.for_workers(Settings(device="cuda"), cluster, None)
@@ -250,15 +206,6 @@ def test_a_gpu_that_the_user_chooses_is_refused(little: Benchmark, tmp_path: Pat
     with pytest.raises(InputError, match="device 'cuda:1': with engine ray, Ray chooses"):
         execute.judge(little, tmp_path / "runs", ["random"], engine="ray", settings=Settings(device="cuda:1"))
     assert not (tmp_path / "runs").exists()
-
-
-def test_nothing_that_no_judge_may_see_leaves_this_machine(pictured: Benchmark) -> None:
-    plan = Plan(pictured.cases, pictured.meta.dimensions)
-    shown, images, *_ = Source(plan, [np.arange(24)], pictured.images).batch(0)
-    assert {"model_a", "model_b", "dataset", "split"} <= set(plan.cases.columns)
-    assert not {"model_a", "model_b", "dataset", "split"} & set(shown.columns)
-    assert shown["case_id"].unique().tolist() == plan.cases["case_id"].head(2).tolist()
-    assert set(images) == {name for names in plan.cases["images"].head(2) for name in names}
 
 
 def french(folder: Path, bench: Benchmark) -> Path:
@@ -297,8 +244,11 @@ class Deadly(Scripted):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
-def test_workers_that_die_again_and_again_end_the_run(little: Benchmark, tmp_path: Path, use: Use) -> None:
+def test_workers_that_die_again_and_again_end_the_run(
+    little: Benchmark, tmp_path: Path, use: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
     use(Deadly("deadly"))
+    monkeypatch.setitem(scaleout._LASTING, "max_restarts", 1)
     with pytest.raises(RunError, match=r"the workers cannot go on .* memory for its workers"):
         execute.judge(little, tmp_path / "runs", ["deadly"], **LONE)
     assert list((tmp_path / "runs").iterdir()) == []
@@ -321,11 +271,14 @@ def test_a_worker_whose_judge_is_not_the_same_answers_nothing(
     assert message in str(answer.error)
 
 
-def test_images_of_a_batch_are_missing_or_refused_as_they_are_at_home(pictured: Benchmark) -> None:
+def test_a_batch_takes_what_a_judge_may_see_and_images_fail_as_they_do_at_home(pictured: Benchmark) -> None:
     name = pictured.cases["images"][0][0]
     cases = pictured.cases.head(1).assign(images=[[name, "absent.png", "../escape.png"]])
-    _, images, *_ = sent(Source(Plan(cases, ("overall",)), [np.arange(2)], pictured.images).batch(0))
+    shown, images, *_ = sent(Source(Plan(cases, ("overall",)), [np.arange(2)], pictured.images).batch(0))
+    hidden = {"model_a", "model_b", "dataset", "split"}
+    assert hidden <= set(cases.columns) and not hidden & set(shown.columns)
     assert images[name] == pictured.images[name]
+    assert set(images) == {name, "../escape.png"}, "no others, and the reason why one is refused"
     with pytest.raises(KeyError):
         images["absent.png"]
     with pytest.raises(InputError) as there:
@@ -358,30 +311,22 @@ GPUS = [{"CPU": 16.0, "GPU": 8.0}, {"CPU": 16.0, "GPU": 8.0}, {"CPU": 4.0}]
         (GPUS, (None, 0.5), (32, {"CPU": 1, "GPU": 0.5})),
         (GPUS, (3, None), (3, {"CPU": 2, "GPU": 1.0})),
         (GPUS, (None, 0.0), (18, {"CPU": 2, "GPU": 0.0})),
+        (GPUS, (17, None), "17 workers with 1 GPUs each: there is room for 16"),
         ([{"CPU": 2.0}], (None, None), (1, {"CPU": 2, "GPU": 0.0})),
         ([{"CPU": 2.0}], (2, None), (2, {"CPU": 1, "GPU": 0.0})),
-        ([{"CPU": 8.0}, {"CPU": 3.0}], (3, None), (3, {"CPU": 3, "GPU": 0.0})),
-    ],
-)
-def test_workers_share_out_what_there_is(
-    nodes: list[dict[str, float]], options: tuple[object, ...], expected: object
-) -> None:
-    assert size_pool(nodes, *options) == expected
-
-
-@pytest.mark.parametrize(
-    ("nodes", "options", "lacking"),
-    [
         ([{"CPU": 2.0}], (5, 1.0), "5 workers with 1 GPUs each: there is room for 0; use fewer --workers"),
-        (GPUS, (17, None), "17 workers with 1 GPUs each: there is room for 16"),
+        ([{"CPU": 8.0}, {"CPU": 3.0}], (3, None), (3, {"CPU": 3, "GPU": 0.0})),
         ([], (None, None), "1 workers with 1 CPUs each: there is room for 0"),
     ],
 )
-def test_more_workers_than_there_is_room_for_are_refused(
-    nodes: list[dict[str, float]], options: tuple[object, ...], lacking: str
+def test_workers_share_out_what_there_is_and_more_are_refused(
+    nodes: list[dict[str, float]], options: tuple[object, ...], expected: object
 ) -> None:
-    with pytest.raises(InputError, match=lacking):
-        size_pool(nodes, *options)
+    if isinstance(expected, str):
+        with pytest.raises(InputError, match=expected):
+            size_pool(nodes, *options)
+    else:
+        assert size_pool(nodes, *options) == expected
 
 
 def test_a_ray_of_its_own_counts_the_processors_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:

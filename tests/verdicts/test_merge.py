@@ -179,26 +179,21 @@ def test_runs_are_left_out_where_that_is_asked_for_and_need_not_be_there(copy: P
     assert "no verdicts, since no source contains a folder runs" in merge(copy, "none").stderr
 
 
-def test_a_damaged_run_is_refused_and_nothing_is_half_written(copy: Path) -> None:
-    [run] = (copy / "two" / "runs").glob("longer-*")
-    part = part_paths(run)[-1]
-    part.write_bytes(part.read_bytes()[:-20])
-    done = merge(copy, "both")
-    assert isinstance(done.exception, InputError) and str(part) in str(done.exception)
-    assert {path.name for path in copy.iterdir()} == set(CASES)
-    assert merge(copy, "both", "--no-runs").exit_code == 0
-
-
-def test_a_verdict_on_an_unknown_case_and_columns_that_do_not_fit_are_refused(copy: Path) -> None:
-    [run] = (copy / "one" / "runs").glob("first-*")
-    append_part(run, read_run(run).head(1).assign(case_id="nobody"))
+def test_what_is_wrong_with_a_run_is_refused_and_nothing_is_half_written(copy: Path) -> None:
+    """A verdict on an unknown case, columns that do not fit, and a damaged part."""
+    [first] = (copy / "one" / "runs").glob("first-*")
+    append_part(first, read_run(first).head(1).assign(case_id="nobody"))
     assert "'nobody' does not exist" in str(merge(copy, "both").exception)
-    shutil.rmtree(run)
+    shutil.rmtree(first)
     for name, value in (("one", 1.5), ("two", "text")):
         [run] = (copy / name / "runs").glob("longer-*")
         append_part(run, read_run(run).head(1).assign(repeat=1, mine=value))
     assert isinstance(merge(copy, "both").exception, InputError)
+    part = part_paths(run)[-1]
+    part.write_bytes(part.read_bytes()[:-20])
+    assert str(part) in str(merge(copy, "both").exception)
     assert {path.name for path in copy.iterdir()} == set(CASES)
+    assert merge(copy, "both", "--no-runs").exit_code == 0
 
 
 def test_a_merged_benchmark_merges_again_and_a_copied_run_stays_one(copy: Path) -> None:

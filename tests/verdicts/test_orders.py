@@ -77,15 +77,3 @@ def test_a_forgotten_row_is_an_error() -> None:
     rows.put(0, "ok", "tie")
     with pytest.raises(RunError, match="2 rows"):
         rows.frame()
-
-
-def test_columns_without_any_value_are_left_out_and_zero_is_a_value() -> None:
-    rows = VerdictRows(ASKED)
-    for i in range(3):
-        rows.put(i, "unparsed", None, reply="", score_first=None, completion_tokens=0)
-    frame = rows.frame()
-    assert "score_first" not in frame
-    assert frame["completion_tokens"].tolist() == [0, 0, 0]
-    assert frame["reply"].tolist() == ["", "", ""], "an empty reply is a reply"
-    assert frame["pick"].isna().all()
-    assert str(frame["pick"].dtype) == "str"

@@ -71,14 +71,6 @@ def test_a_text_that_answers_many_rows_is_kept_once(runs: Path, tmp_path: Path) 
     assert n_bytes < (tmp_path / "out" / "00000.arrow").stat().st_size < 1.2 * n_bytes
 
 
-def test_each_run_is_handed_on_whole_and_told(runs: Path, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    told: list[tuple[int, int]] = []
-    frames = list(lay_out(runs, CASES, tmp_path / "out", lambda *step: told.append(step)))
-    assert [len(frame) for frame in frames] == [16, 16, 0]
-    assert told == [(1, 3), (2, 3), (3, 3)]
-
-
 def test_what_is_not_there_is_named(runs: Path, tmp_path: Path) -> None:
     laid_out = _laid_out(runs, tmp_path / "out")
     for position in (-1, 3):
@@ -90,9 +82,3 @@ def test_what_is_not_there_is_named(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "out" / FILE_NAME).write_text("{")
     with pytest.raises(InputError, match="cannot be opened"):
         open_replies(tmp_path / "out", ["c0"])
-
-
-def test_a_verdict_on_an_unknown_case_is_refused(runs: Path, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    with pytest.raises(InputError, match="'c2' does not exist"):
-        list(lay_out(runs, CASES.iloc[:2], tmp_path / "out"))

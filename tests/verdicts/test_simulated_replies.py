@@ -17,7 +17,7 @@ from mrb_lib.verdicts.simulated_replies import JUDGE, LETTERS, with_replies
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     folder: Path = tmp_path_factory.mktemp("replies") / "demo"
-    write_demo(folder, cases=150, seed=3)
+    write_demo(folder, cases=80, seed=3)
     return simulated_verdicts(read_table(folder / "truth.parquet"), load(folder).cases, seed=3)
 
 

@@ -4,13 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, now, read_manifest, write_manifest
-from mrb_lib.verdicts.parts import part_paths, write_part
+from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import append_part, empty_verdicts, iter_verdicts, load_verdicts, save_imported
 
 
@@ -75,30 +74,6 @@ def test_a_full_disk_is_named_with_the_file_and_what_to_do(tmp_path: Path, monke
     with pytest.raises(RunError, match=r"part-00001\.parquet: cannot be written \(No space left.*run the same command"):
         append_part(run, _verdicts())
     assert [path.name for path in part_paths(run)] == ["part-00000.parquet"]
-
-
-def test_parts_beyond_the_fifth_digit_follow_and_other_files_are_no_parts(tmp_path: Path) -> None:
-    run = tmp_path / "r"
-    run.mkdir()
-    write_manifest(run, Manifest("r", "j"))
-    append_part(run, _verdicts(cases=1)).rename(run / "part-99999.parquet")
-    (run / "part-of-something.parquet").write_text("x")
-    for case in ("7", "8"):
-        append_part(run, _verdicts(cases=1).assign(case_id=case))
-    assert load_verdicts(tmp_path)["case_id"].tolist() == ["0", "7", "8"]
-
-
-def test_a_part_of_something_else_is_named(tmp_path: Path) -> None:
-    [run] = _saved(tmp_path / "runs")
-    write_part(run / "part-00001.parquet", pa.table({"case_id": ["0"]}))
-    with pytest.raises(InputError, match=r"part-00001\.parquet, column judge.*missing"):
-        load_verdicts(tmp_path / "runs")
-
-
-def test_a_value_that_parquet_cannot_hold_is_refused_and_leaves_no_part(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be stored"):
-        append_part(tmp_path, _verdicts(mine=10**40))
-    assert part_paths(tmp_path) == []
 
 
 def test_a_manifest_survives_its_file_and_unknown_keys(tmp_path: Path) -> None:

@@ -59,10 +59,12 @@ def judge_of(
     return kind(request, sleep=clock.sleep, clock=clock)
 
 
-def benchmark_of(folder: Path, questions: Mapping[str, str], dimensions: Sequence[str] = DIMENSIONS) -> Benchmark:
-    """A benchmark with these questions by case, in which A is always better."""
+def benchmark_of(
+    folder: Path, questions: Mapping[str, str], dimensions: Sequence[str] = DIMENSIONS, **columns: object
+) -> Benchmark:
+    """A benchmark with these questions by case, in which A is always better, and further columns."""
     cases = pd.DataFrame(questions.items(), columns=["case_id", "question"])
-    cases = cases.assign(response_a="left apex", response_b="right base")
+    cases = cases.assign(**{"response_a": "left apex", "response_b": "right base", **columns})
     votes = [(case, "r1", name, "A") for case in questions for name in dimensions]
     annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
     save(Benchmark(BenchmarkMeta("served", "general", tuple(dimensions)), cases, annotations), folder)

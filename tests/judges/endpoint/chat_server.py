@@ -54,7 +54,9 @@ class ChatServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, answer: Answer, port: int = 0, pages: Mapping[str, Mapping[str, object]] | None = None) -> None:
+    def __init__(
+        self, answer: Answer, port: int = 0, pages: Mapping[str, Response | Mapping[str, object]] | None = None
+    ) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.answer, self.received, self.pages = answer, list[Received](), pages or {}
         self.busy = self.busiest = 0
@@ -99,8 +101,8 @@ class _Handler(BaseHTTPRequestHandler):
     server: ChatServer
 
     def do_GET(self) -> None:
-        page = self.server.pages.get(self.path)
-        self.send(Response({}, 404) if page is None else Response(page))
+        page = self.server.pages.get(self.path, Response({}, 404))
+        self.send(page if isinstance(page, Response) else Response(page))
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

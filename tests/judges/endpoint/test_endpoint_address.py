@@ -44,21 +44,29 @@ def test_an_entrys_own_server_is_remote_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["", "127.0.0.1:8000", "ftp://127.0.0.1/v1", "http:///v1", "http://127.0.0.1:port/v1", "http://[::1/v1",
-     "http://127.0.0.1/v 1", "http://127.0.0.1/v1\n", "http://ö.example/v1"],
+    ("given", "said"),
+    [
+        *(
+            ({"url": url}, r"--url|malformed")
+            for url in (
+                "", "127.0.0.1:8000", "ftp://127.0.0.1/v1", "http:///v1", "http://127.0.0.1:port/v1", "http://[::1/v1",
+                "http://127.0.0.1/v 1", "http://127.0.0.1/v1\n", "http://ö.example/v1",
+            )
+        ),
+        *(
+            ({"url": f"http://{address}"}, "MRB_ENDPOINT_KEY")
+            for address in ("me:hunter2@127.0.0.1/v1", "127.0.0.1/v1?key=hunter2", "127.0.0.1/#hunter2")
+        ),
+        *(
+            ({"url": "https://api.example.org/v1", "proxy": proxy}, "proxy's URL is malformed")
+            for proxy in ("me:hunter2@proxy:3128", "socks5://me:hunter2@127.0.0.1", "http://")
+        ),
+        ({}, "--url"),
+    ],
 )  # fmt: skip
-def test_a_malformed_url_is_refused(url: str) -> None:
-    with pytest.raises(InputError, match=r"--url|malformed"):
-        _address(url, allow_remote=True)
-
-
-@pytest.mark.parametrize(
-    "url", ["http://me:hunter2@127.0.0.1/v1", "http://127.0.0.1/v1?key=hunter2", "http://127.0.0.1/#hunter2"]
-)
-def test_a_url_with_credentials_is_refused_and_not_repeated(url: str) -> None:
-    with pytest.raises(InputError, match="MRB_ENDPOINT_KEY") as caught:
-        _address(url)
+def test_what_is_no_address_is_refused_and_no_secret_of_it_repeated(given: dict[str, str], said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        _address(**given, allow_remote=True)
     assert "hunter2" not in str(caught.value)
 
 
@@ -91,18 +99,6 @@ def test_a_key_that_no_header_can_hold_is_refused_and_not_repeated(key: str, mon
     with pytest.raises(InputError, match="MRB_ENDPOINT_KEY") as caught:
         _address("http://127.0.0.1:1/v1")
     assert key[:6] not in str(caught.value)
-
-
-def test_a_judge_without_any_server_says_how_to_name_one() -> None:
-    with pytest.raises(InputError, match="--url"):
-        _address()
-
-
-@pytest.mark.parametrize("proxy", ["me:hunter2@proxy:3128", "socks5://me:hunter2@127.0.0.1", "http://"])
-def test_a_proxy_that_is_none_is_refused_and_not_repeated(proxy: str) -> None:
-    with pytest.raises(InputError, match="proxy's URL is malformed") as caught:
-        _address("https://api.example.org/v1", allow_remote=True, proxy=proxy)
-    assert "hunter2" not in str(caught.value)
 
 
 def test_a_proxy_is_for_other_machines_alone() -> None:

@@ -100,27 +100,6 @@ def test_a_fault_that_stays_becomes_error_rows_and_the_others_are_kept(server: C
     assert all(2.0**number / 2 <= wait <= 2.0**number for number, wait in enumerate(steps))
 
 
-def test_waits_are_the_same_for_the_same_seed_and_differ_between_requests(server: ChatServer) -> None:
-    server.answer = lambda _: error(500, "")
-    drawn: list[list[float]] = [[], [], []]
-    for waited, seed in zip(drawn, (0, 0, 1), strict=True):
-        judge(server.url, waited, concurrency=1, seed=seed).judge(shown(1))
-    assert drawn[0] == drawn[1]
-    assert drawn[0] != drawn[2]
-    assert drawn[0][:5] != drawn[0][5:]
-
-
-IN_NINE_DAYS = format_datetime(datetime.now(UTC) + timedelta(days=9), usegmt=True)
-
-
-@pytest.mark.parametrize("header", ["86400", "inf", pytest.param(IN_NINE_DAYS, id="in nine days")])
-def test_a_wish_to_wait_for_very_long_stops_the_judge(server: ChatServer, header: str) -> None:
-    server.answer = lambda _: error(429, "tomorrow", **{"Retry-After": header})
-    with pytest.raises(RunError, match=r"asks to wait until .* 300 s of --max-wait"):
-        judge(server.url, concurrency=1).judge(shown(1))
-    assert len(server.received) == 1
-
-
 @pytest.mark.parametrize(
     "header", ["soon", "-5", "nan", "Wed, 21 Oct 2015 07:28:00 GMT", f"{10**20} Jan 2000 1:1:1", ""]
 )

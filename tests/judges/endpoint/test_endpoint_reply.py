@@ -12,9 +12,10 @@ from mrb_lib.judges.endpoint.outcomes import Answer, Fault, Received, outcome_of
 from mrb_lib.judges.endpoint.reply import ChatReply, Probability, Token, p_of_first, p_of_key, p_of_letter
 from mrb_lib.tables.errors import RunError
 
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=8)  # half characters, too
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=12,
 )
 MEMBERS = st.fixed_dictionaries(

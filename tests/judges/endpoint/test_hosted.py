@@ -1,22 +1,30 @@
 """Runs through a server that costs money and time: what is asked, what is paid, and when it stops."""
 
 import json
+import logging
 import os
 import re
 import signal
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from threading import Event, Timer
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.endpoint import cache
+from mrb_lib.judges.endpoint.client import ChatClient
 from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.endpoint.outcomes import Answer, Failure, Fault
+from mrb_lib.judges.endpoint.reply import ChatReply
+from mrb_lib.judges.endpoint.requests import ChatRequest, RequestOptions
+from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry, Thinking
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import InterruptedRunError, judge, judge_plan
@@ -27,6 +35,7 @@ from mrb_lib.tables.schema import ANSWER
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
 from tests.judges.endpoint.asked import benchmark_of, judge_of, rows_of
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
+from tests.judges.endpoint.clock import Clock
 
 REPLY = '{"accuracy": "A", "overall": "B"}'
 COST = (100 * 1.0 + 10 * 2.0) / 1e6  # of a reply of `message`, at these prices
@@ -129,13 +138,6 @@ def test_what_is_judged_again_is_asked_again(server: ChatServer, tmp_path: Path)
     assert set(read_run(again.folder)["status"]) == {"ok"}
 
 
-def test_a_file_of_replies_that_is_damaged_is_named_and_everything_is_asked(server: ChatServer, tmp_path: Path) -> None:
-    (tmp_path / ".replies.sqlite").write_bytes(b"not a database, but long enough to look at" * 40)
-    judging = served(server.url, tmp_path)
-    assert set(judging.judge(shown(2))["status"]) == {"ok"}
-    assert [notice for notice in judging.notices if ".replies.sqlite" in notice and "not a database" in notice]
-
-
 def test_replies_keep_their_probabilities(server: ChatServer, tmp_path: Path) -> None:
     top = [{"token": "A", "logprob": -0.1}, {"token": "It", "logprob": -3.0}]
     server.answer = lambda _: message("A", tokens=[{"token": "A", "logprob": -0.1, "top_logprobs": top}])
@@ -145,9 +147,9 @@ def test_replies_keep_their_probabilities(server: ChatServer, tmp_path: Path) ->
     pd.testing.assert_frame_equal(kept, fresh)
 
 
-@pytest.mark.parametrize("reported", [1, 10])
+@pytest.mark.parametrize(("reported", "enough_for"), [(1, 10.5), (10, 2.5)])
 def test_the_budget_is_kept_to_one_request_and_the_run_goes_on_with_another(
-    server: ChatServer, tmp_path: Path, reported: int
+    server: ChatServer, tmp_path: Path, reported: int, enough_for: float
 ) -> None:
     """Also where a server counts many more tokens than the estimate did."""
     bench = benchmark(tmp_path / "bench", 20)
@@ -160,14 +162,14 @@ def test_the_budget_is_kept_to_one_request_and_the_run_goes_on_with_another(
         return Response(reply.body | {"usage": usage})
 
     server.answer = answer
-    settings = Settings(url=server.url, budget=10.5 * cost, batch_size=1, **PRICES)
+    settings = Settings(url=server.url, budget=enough_for * cost, batch_size=1, **PRICES)
     with pytest.raises(RunError, match=r"were spent; what was judged is kept.*--budget") as stopped:
         judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
     assert "\n" not in str(stopped.value)
     n_paid = len(server.received)
     kept = load_verdicts(tmp_path / "runs", replies=True)
     most = max(cost, 2.3e-3)  # of a request: its reply may have 512 tokens of 2 USD a million
-    assert 10.5 * cost - most < n_paid * cost <= 10.5 * cost
+    assert enough_for * cost - most < n_paid * cost <= enough_for * cost
     assert kept["cost_usd"].sum() == pytest.approx(n_paid * cost)
     assert len(kept) == 2 * n_paid, "what was paid for is kept, of batches that are not done too"
     settings = Settings(url=server.url, budget=1000.0, **PRICES)
@@ -214,45 +216,34 @@ def test_what_a_run_may_cost_is_said_before_the_first_request_and_may_be_decline
     assert most == pytest.approx(least + 60 * 512 * 2 / 1e6, abs=1e-4)
 
 
-def test_a_server_that_never_answers_ends_the_run_after_a_minute(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("n_answered", "said"), [(0, r"no server at 127\.0\.0\.1.*no reply within 0\.2 s"), (20, "answers no more")]
+)
+def test_a_server_that_falls_silent_ends_the_run_and_what_it_said_is_kept(
+    server: ChatServer, tmp_path: Path, n_answered: int, said: str
+) -> None:
     """Of 12,000 requests, each of which would have six attempts of `timeout_s`."""
-    ended = Event()
-
-    def silent(_: Received) -> Response:
-        ended.wait(60)
-        return message(REPLY)
-
-    with ChatServer(silent) as server:
-        try:
-            with pytest.raises(RunError, match=r"no server at 127\.0\.0\.1.*no reply within 0\.2 s") as stopped:
-                list(served(server.url, timeout_s=0.2).stream(batches(12_000)))
-            assert "\n" not in str(stopped.value)
-            assert 18 <= len(server.received) <= 24 + 4
-        finally:
-            ended.set()
-
-
-def test_a_server_that_falls_silent_ends_the_run_and_what_it_said_is_kept(server: ChatServer, tmp_path: Path) -> None:
     ended, made = Event(), list[pd.DataFrame]()
 
     def answer(received: Received) -> Response:
-        if len(server.received) > 20:
+        if len(server.received) > n_answered:
             ended.wait(60)
         return message(REPLY)
 
     server.answer = answer
     try:
-        with pytest.raises(RunError, match="answers no more"):
-            stream = served(server.url, tmp_path, timeout_s=0.5, **PRICES).stream(batches(40))
+        with pytest.raises(RunError, match=said) as stopped:
+            stream = served(server.url, tmp_path, timeout_s=0.2, **PRICES).stream(batches(12_000))
             made.extend(verdicts for _, verdicts in stream)
-        assert len(server.received) <= 20 + 24 + 4
-        assert (pd.concat(made)["status"] == "ok").sum() == 2 * 20
     finally:
         ended.set()
+    assert "\n" not in str(stopped.value)
+    assert 18 <= len(server.received) - n_answered <= 24 + 4
+    assert sum((rows["status"] == "ok").sum() for rows in made) == 2 * n_answered
     server.received.clear()
     server.answer = lambda _: message(REPLY)
     list(served(server.url, tmp_path, **PRICES).stream(batches(40)))
-    assert len(server.received) == 20
+    assert len(server.received) == 40 - n_answered
 
 
 def test_no_batch_waits_for_the_slowest_request_of_another(server: ChatServer) -> None:
@@ -392,31 +383,115 @@ def test_the_file_holds_replies_and_hashes_for_its_owner_alone_and_a_damaged_rep
     assert not [notice for notice in again.notices if "neither kept" in notice]
 
 
-def test_a_file_that_others_hold_is_not_said_to_be_damaged(
+def test_a_file_of_replies_that_others_hold_or_that_is_damaged_is_named_and_everything_is_asked(
     server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "_PATIENCE_S", 0.01)
     served(server.url, tmp_path).judge(shown(1))
-    with closing(sqlite3.connect(tmp_path / ".replies.sqlite", isolation_level=None)) as other:
-        other.execute("BEGIN EXCLUSIVE")
+    path = tmp_path / ".replies.sqlite"
+
+    def told() -> str:
         judging = served(server.url, tmp_path)
         assert set(judging.judge(shown(1))["status"]) == {"ok"}
-    [said] = [notice for notice in judging.notices if "neither kept" in notice]
-    assert "locked" in said and "left as it is" in said
+        [said] = [notice for notice in judging.notices if "neither kept" in notice]
+        return said
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert "locked" in (said := told()) and "left as it is" in said
+    path.write_bytes(b"not a database, but long enough to look at" * 40)
+    assert ".replies.sqlite" in (said := told()) and "not a database" in said
+    assert len(server.received) == 3
 
 
-def test_the_manifest_says_where_cases_went_and_nothing_on_disk_holds_the_key(
-    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_key_is_sent_and_neither_files_nor_messages_hold_it(
+    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("MRB_ENDPOINT_KEY", KEY)
-    server.answer = lambda _: message(f"{REPLY} {KEY}")
-    settings = Settings(url=server.url, **PRICES)
-    [summary] = judge(benchmark(tmp_path / "bench", 2), tmp_path / "runs", ["endpoint:m"], settings=settings)
+    caplog.set_level(logging.DEBUG)
+    replies = [message(f"{REPLY} {KEY}", reasoning=KEY), error(400, f"bad key {KEY}")]
+    server.answer = lambda received: replies[lesion(received)]
+    bench, settings = benchmark(tmp_path / "bench", 2), Settings(url=server.url, **PRICES)
+    [summary] = judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
+    server.answer = lambda _: error(401, f"Incorrect API key provided: {KEY}")
+    with pytest.raises(RunError, match="MRB_ENDPOINT_KEY") as caught:
+        judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings, retry=["error"])
     assert {received.headers["Authorization"] for received in server.received} == {f"Bearer {KEY}"}
     [manifest] = summary.folder.glob("manifest*")
     assert server.url in manifest.read_text()
-    chosen = read_run(summary.folder).groupby(["order", "dimension"])["choice"].unique().map(list).unstack()
+    made = read_run(summary.folder)
+    assert made["reply"].dropna().str.contains("[key]", regex=False).all()
+    chosen = made.dropna(subset="choice").groupby(["order", "dimension"])["choice"].unique().map(list).unstack()
     assert chosen.to_dict() == {"accuracy": {"AB": ["A"], "BA": ["B"]}, "overall": {"AB": ["B"], "BA": ["A"]}}
-    assert KEY not in json.dumps([str(value) for value in vars(summary).values()])
-    for path in (path for path in tmp_path.rglob("*") if path.is_file()):
-        assert KEY.encode() not in path.read_bytes()
+    said = [str(vars(summary)), caplog.text, str(caught.value), repr(caught.value), *map(str, caught.value.args)]
+    assert not [text for text in said if KEY in text]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Callable[..., ChatClient]:
+    """Makes a client whose attempts go nowhere: what comes of each is scripted."""
+
+    def made(send: Callable[[bytes], Answer], budget: Budget | None = None) -> ChatClient:
+        monkeypatch.setattr(ChatClient, "_send", lambda client, body: send(body))
+        settings = Settings(url="http://127.0.0.1:9/v1", price_prompt=1.0, price_completion=2.0)
+        request = JudgeRequest(Entry("m", "endpoint", model="m"), settings, {}, budget=budget)
+        options = RequestOptions(frozenset({"seed"}))
+        return ChatClient(request, {"model": "m"}, 10, options, {}, lambda s: clock.sleep(s), clock)
+
+    return made
+
+
+def chat(seed: int = 0) -> ChatRequest:
+    return ChatRequest("Which?", (), None, seed)
+
+
+def test_a_request_that_a_busy_server_puts_off_while_it_answers_others_is_answered_in_the_end(
+    client: Callable[..., ChatClient], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts, pass_by = list[float](), clock.sleep
+
+    def send(body: bytes) -> Answer:
+        if json.loads(body)["seed"] or len(attempts) > 20:
+            return ChatReply("A")
+        attempts.append(clock.now)
+        return Fault("HTTP 429", busy=True, wait_s=7.0)
+
+    asked = client(send)
+    monkeypatch.setattr(clock, "sleep", lambda seconds: (pass_by(seconds), asked.ask(chat(seed=1))))
+    with asked.open():
+        assert isinstance(asked.ask(chat()), ChatReply)
+    assert len(attempts) == 21
+    assert set(np.diff(attempts)) == {7.0}
+
+
+def test_attempts_whose_reply_is_lost_are_paid_for(client: Callable[..., ChatClient]) -> None:
+    sent: list[bytes] = []
+
+    def send(body: bytes) -> Answer:
+        sent.append(body)
+        return Fault("no reply", may_cost=True)
+
+    most = (2 * 1.0 + 10 * 2.0) / 1e6  # of a question of 6 characters and a reply of 10 tokens
+    budget, declined = Budget(3.5 * most), Budget(1.0)
+    poor = client(send, budget)
+    with poor.open():
+        assert poor.ask(chat()) is None
+    assert len(sent) == 3
+    assert budget.spent == pytest.approx(3 * most)
+    assert "budget" in str(poor.stopped_by)
+    busy = client(lambda _: Fault("HTTP 503", busy=True), declined)
+    with busy.open():
+        assert isinstance(busy.ask(chat()), Failure)
+    assert declined.spent == 0
+
+
+def test_nobody_waits_for_money_once_the_run_stops() -> None:
+    budget = Budget(1.0)
+    assert budget.reserve(0.9, lambda: False) is not None
+    assert budget.reserve(0.9, lambda: True) is None

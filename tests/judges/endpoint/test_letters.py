@@ -117,8 +117,8 @@ def test_a_model_that_thinks_first_is_refused(server: ChatServer, thinking: str)
 def test_a_real_server_gives_every_question_a_probability(smollm_server: str) -> None:
     entry = Entry("smollm", "letters", model="smollm", vision=False)
     judging = LettersJudge(JudgeRequest(entry, Settings(url=smollm_server), {}))
-    judged = judging.judge(shown("x", dimensions=("overall",)))
-    assert judged["completion_tokens"].tolist() == [1.0, 1.0]
+    judged = judging.judge(shown("x", dimensions=("overall",)).head(1))
+    assert judged["completion_tokens"].tolist() == [1.0]
     assert judged["p_first"].between(0, 1).all(), "one letter at least is among the twenty likeliest tokens"
     bound = judged["p_first_bound"] if "p_first_bound" in judged else pd.Series(np.nan, index=judged.index)
     exact = judged[bound.isna()]

@@ -326,7 +326,7 @@ ENGLISH, CHINESE = (
         (ENGLISH, {"prompt_tokens": 9000.0}, False),
         (ENGLISH, {"prompt_tokens": 300, "prompt_tokens_details": {"cached_tokens": 8700}}, False),
         (ENGLISH, {"prompt_tokens": 300, "prompt_cache_hit_tokens": 8700}, False),
-        (ENGLISH, {"prompt_tokens": 0}, False),
+        (ENGLISH, {"prompt_tokens": -5, "completion_tokens": "many"}, False),
         (ENGLISH, {}, False),
         (CHINESE, {"prompt_tokens": 2050}, True),
         (CHINESE, {"prompt_tokens": 6500}, False),

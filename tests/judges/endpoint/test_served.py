@@ -9,13 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load, save
-from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.endpoint.judge import EndpointJudge, ServedBatchJudge, ServedRubricJudge
 from mrb_lib.judges.prompts import load_prompt
-from mrb_lib.judges.roster.engines import JudgeRequest
-from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge as judge_all
 from mrb_lib.stats.analyze import analyze
@@ -23,7 +18,7 @@ from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import load_verdicts, run_folders
-from tests.judges.endpoint.asked import DIMENSIONS, judge_of, rows_of
+from tests.judges.endpoint.asked import DIMENSIONS, benchmark_of, judge_of, rows_of
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
 from tests.judges.item_cases import better_of, by_worth, item_cases, ranking_by, shown_to_batch
 
@@ -117,27 +112,16 @@ def test_a_run_that_stops_in_the_middle_of_a_case_leaves_it_pending_and_its_cost
 
 
 def test_a_judged_benchmark_keeps_decisions_and_analyses_them(server: ChatServer, tmp_path: Path) -> None:
-    cases = pd.DataFrame(
-        {
-            "case_id": ["x", "y"], "question": "Where?", "response_a": ["left apex", "you fool"],
-            "response_b": ["nowhere", "left, fool"], "rubric": RUBRIC,
-        }
+    benchmark = benchmark_of(
+        tmp_path / "bench", {"x": "Where?", "y": "Where?"},
+        response_a=["left apex", "you fool"], response_b=["nowhere", "left, fool"], rubric=RUBRIC,
     )  # fmt: skip
-    labels = cases[["case_id"]].assign(annotator="one", choice=["A", "B"])
-    annotations = pd.concat([labels.assign(dimension=name) for name in DIMENSIONS], ignore_index=True)
-    save(Benchmark(BenchmarkMeta("two", "general", DIMENSIONS), cases, annotations), tmp_path / "bench")
-    benchmark = load(tmp_path / "bench")
     settings = Settings(url=server.url, concurrency=2, prompt="criteria")
     for name in ("endpoint:m", "endpoint:m+rubric"):
         judge_all(benchmark, tmp_path / "runs", [name], settings=settings)
     verdicts = load_verdicts(tmp_path / "runs", benchmark.cases)
     assert verdicts["judge"].nunique() == 2
-    assert verdicts.groupby(["case_id", "dimension"])["choice"].unique().map(list).tolist() == [
-        ["A"],
-        ["A"],
-        ["B"],
-        ["B"],
-    ]
+    assert verdicts.groupby("case_id")["choice"].unique().map(list).to_dict() == {"x": ["A"], "y": ["B"]}
     assert verdicts["criteria"].notna().all()
     assert len(analyze(benchmark, verdicts, "accuracy", resamples=0))
     manifest = read_manifest(run_folders(tmp_path / "runs")[0])
@@ -183,13 +167,13 @@ def test_the_schema_lists_the_letters_shown_and_lets_equal_ones_stand_together_w
     assert schemas[0]["required"] == list(DIMENSIONS)
 
 
-def test_the_same_name_is_of_weights_or_of_a_server(tmp_path: Path) -> None:
-    assert entry_of("endpoint:m+batch").engine == "served-batch"
-    assert entry_of("endpoint:m+batch").model == "m"
-    assert entry_of("qwen2-vl-7b+batch").engine == "batch"
-    assert {entry_of(f"{name}+batch").engine for name in ("gpt-4o",)} == {"served-batch"}
-    with pytest.raises(InputError, match=r"asks for rankings.*\+batch"):
-        settings = Settings(url="http://127.0.0.1:1/v1", prompt="batch")
-        EndpointJudge(JudgeRequest(Entry("m", "endpoint", model="m"), settings, {}))
-    with pytest.raises(InputError, match="asks for all dimensions in one reply, but this engine reads rankings"):
-        ranks("http://127.0.0.1:1/v1", prompt="plain")
+@pytest.mark.parametrize(
+    ("kind", "prompt", "said"),
+    [
+        (EndpointJudge, "batch", r"asks for rankings.*\+batch"),
+        (ServedBatchJudge, "plain", "asks for all dimensions in one reply, but this engine reads rankings"),
+    ],
+)
+def test_a_prompt_of_another_kind_is_refused(kind: type[EndpointJudge], prompt: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        judge_of("http://127.0.0.1:1/v1", kind, prompt=prompt)

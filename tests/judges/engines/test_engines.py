@@ -1,38 +1,15 @@
-"""An engine is one decorated class or function; every place that names engines follows from it."""
+"""Engines are registered once and say what they need; those without a model do what they say."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
-from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.judges import ENGINES, JudgeRequest, PromptlessJudge, engine
-from mrb_lib.judges.roster.roster import entries, entry_of
+from mrb_lib.judges import ENGINES, JudgeRequest, engine
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.roster import entries
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import judge
 from mrb_lib.tables.errors import InputError
-from mrb_lib.verdicts.orders import KEYS
-from mrb_lib.verdicts.store import load_verdicts
-
-
-@pytest.fixture
-def toy() -> Iterator[None]:
-    """An engine that needs no model, registered as a plugin registers one, and taken away again."""
-
-    @engine("toy", about="the response with more capital letters")
-    class ToyJudge(PromptlessJudge):
-        def __init__(self, request: JudgeRequest) -> None:
-            self.name = request.entry.name
-
-        def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
-            first, second = (shown[side].str.count("[A-Z]") for side in ("first", "second"))
-            pick = np.select([first > second, first < second], ["first", "second"], "tie")
-            return shown[list(KEYS)].assign(pick=pick, status="ok")
-
-    yield
-    del ENGINES._features["toy"]
+from mrb_lib.verdicts.protocol import Judge
 
 
 def test_every_engine_of_the_roster_is_registered_and_says_what_it_does() -> None:
@@ -41,22 +18,6 @@ def test_every_engine_of_the_roster_is_registered_and_says_what_it_does() -> Non
         assert one.name == name
         assert 10 < len(one.about) < 100
         assert one.missing_packages() == []
-
-
-def test_a_registered_engine_is_a_judge_of_its_own_name_and_judges_for_others(
-    toy: None, pictured: Benchmark, tmp_path: Path
-) -> None:
-    mine = tmp_path / "mine.toml"
-    mine.write_text('[common]\nengine = "toy"\n[[judge]]\nname = "mine"\n', encoding="utf-8")
-    names = ["toy", "qwen2-vl-7b+toy", "mine"]
-    judge(pictured, tmp_path / "runs", names, extra=[mine], settings=Settings(), limit=3)
-    choices = load_verdicts(tmp_path / "runs").groupby("judge")["choice"].agg(list)
-    assert set(choices.index) == set(names)
-    assert choices["toy"] == choices["mine"] == choices["qwen2-vl-7b+toy"]
-    [entry] = [entry for entry in entries() if entry.name == "toy"]
-    assert (entry.engine, entry.about) == ("toy", "the response with more capital letters")
-    with pytest.raises(InputError, match=r"engines are .*, toy\b"):
-        entry_of("qwen2-vl-7b+magic")
 
 
 def test_an_engine_is_registered_once() -> None:
@@ -69,3 +30,69 @@ def test_a_package_that_is_missing_is_named_with_how_to_install_it() -> None:
     absent = type(one)("absent", "needs what nobody has", one.build, packages=("no_such_package",))
     with pytest.raises(InputError, match="judge 'j': needs no_such_package; install it with `pip install no_such_pack"):
         absent.check_packages("j")
+
+
+def _judge(name: str, seed: int = 0) -> Judge:
+    return ENGINES["heuristic"].build(JudgeRequest(Entry(name, "heuristic"), Settings(seed=seed), {}))
+
+
+def _shown(first: list[str], second: list[str], **more: object) -> pd.DataFrame:
+    keys = {"dimension": "overall", "order": "AB", "repeat": 0, "probe": "none", "question": "where is the nodule"}
+    return pd.DataFrame({"case_id": map(str, range(len(first))), **keys, "first": first, "second": second} | more)
+
+
+def test_random_is_fair_and_depends_on_seed_and_key_only() -> None:
+    shown = _shown(["x"] * 4000, ["y"] * 4000)
+    picks = _judge("random", 0).judge(shown)["pick"]
+    assert stats.binomtest(int((picks == "first").sum()), 4000).pvalue > 1e-4
+    shuffled = _judge("random", 0).judge(shown.sample(frac=1, random_state=1))
+    assert shuffled["pick"].sort_index().tolist() == picks.tolist()
+    assert _judge("random", 1).judge(shown)["pick"].tolist() != picks.tolist()
+
+
+@pytest.mark.parametrize("column", ["dimension", "order", "repeat", "case_id"])
+def test_random_draws_anew_for_each_part_of_the_key(column: str) -> None:
+    shown = _shown(["x"] * 200, ["y"] * 200)
+    other = shown.assign(
+        **{column: {"dimension": "accuracy", "order": "BA", "repeat": 1}.get(column, shown["case_id"] + "x")}
+    )
+    same = (_judge("random", 0).judge(shown)["pick"] == _judge("random", 0).judge(other)["pick"]).mean()
+    assert 0.3 < same < 0.7
+
+
+def test_first_is_always_the_first() -> None:
+    assert set(_judge("first").judge(_shown(["x", "longer text"], ["longer text", "x"]))["pick"]) == {"first"}
+
+
+def test_longer_and_shorter_count_words_and_tie_on_equality() -> None:
+    shown = _shown(["one two three", "a", "a b", ""], ["one", "a b", "verylongword c", "x"])
+    longer = _judge("longer").judge(shown)
+    assert longer["pick"].tolist() == ["first", "second", "tie", "second"]
+    assert longer["score_first"].tolist() == [3, 1, 2, 0]
+    assert _judge("shorter").judge(shown)["pick"].tolist() == ["second", "first", "tie", "first"]
+
+
+def test_lexical_prefers_overlap_with_the_question_and_uses_the_reference_where_there_is_one() -> None:
+    shown = _shown(
+        ["the nodule is here", "banana", "nodule image", "apical"],
+        ["something else", "banana", "left apex", "nodule somewhere"],
+        reference=[None, None, "left apex", None],
+    )
+    assert _judge("lexical").judge(shown)["pick"].tolist() == ["first", "tie", "second", "second"]
+    assert _judge("lexical").judge(shown.drop(columns="reference"))["pick"].tolist() == [
+        "first",
+        "tie",
+        "first",
+        "second",
+    ]
+
+
+def test_lexical_reads_a_case_anew_under_each_probe() -> None:
+    shown = _shown(["the nodule", "a banana"], ["a banana", "the nodule"], case_id="one", probe=["none", "swapped"])
+    assert _judge("lexical").judge(shown)["pick"].tolist() == ["first", "second"]
+
+
+def test_lexical_score_is_the_f1_of_word_sets() -> None:
+    scores = _judge("lexical").judge(_shown(["the nodule is left of it"], ["?!"]))
+    assert scores["score_first"].tolist() == [2 * 1 / (2 + 1)], "nodule shared; nodule and left against nodule"
+    assert scores["score_second"].tolist() == [0.0]

@@ -149,8 +149,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return write
 
 
-@pytest.mark.parametrize(("dtype", "gap"), [("float32", 1e-4), ("bfloat16", 0.02)], ids=["float32", "bfloat16"])
-@pytest.mark.parametrize("name", MAKES)
+@pytest.mark.parametrize(
+    ("name", "dtype", "gap"),
+    [
+        *((name, "float32", 1e-4) for name in MAKES),
+        # Masks, positions and images of their own; test_packed.py has three more in half precision.
+        *((name, "bfloat16", 0.02) for name in ("qwen3_vl", "idefics3", "gemma3")),
+    ],
+)
 def test_packed_equals_asking_each_question_alone_or_says_that_it_asks_alone(
     name: str, dtype: str, gap: float, folder: Callable[[str], Path], ask_for: AskFor
 ) -> None:

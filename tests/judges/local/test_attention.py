@@ -1,16 +1,23 @@
-"""Variable-length attention is told exactly what a mask would let through, and windows are read together."""
+"""A tree holds the tokens of each prompt, every token sees its own prompt alone, and windows are read together."""
+
+from collections.abc import Callable
+from functools import cache
 
 import pytest
 import torch
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from torch.nn.attention import varlen
 
 from mrb_lib.judges.local import attention
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.reader import TreeReader
-from mrb_lib.judges.local.tree import Tree, pack
-from tests.judges.local.by_hand import Tiny
+from mrb_lib.judges.local.tree import Tree, grow, pack
+from mrb_lib.judges.local.weights import Weights
+from mrb_lib.judges.prompts import Prompt, load_prompt
+from tests.judges.local.by_hand import Tiny, paths_of
+from tests.judges.rendering import render
 
 SEGMENT = st.lists(st.integers(1, 99), max_size=5)
 LEAF = st.lists(st.integers(1, 99), min_size=1, max_size=4)
@@ -57,9 +64,8 @@ def _varlen(
         seen = torch.ones(n, m, dtype=torch.bool)
         seen &= (ahead >= -left) if left >= 0 else True
         seen &= (ahead <= right) if right >= 0 else True
-        scores = (q @ k.transpose(1, 2)) * (scale if scale is not None else q.shape[-1] ** -0.5)
-        weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
-        out[query_bounds[i] : query_bounds[i + 1]] = (weights @ v).transpose(0, 1)
+        read = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=seen, scale=scale)
+        out[query_bounds[i] : query_bounds[i + 1]] = read.transpose(0, 1)
     return out
 
 
@@ -101,3 +107,85 @@ def test_a_layer_costs_one_call_for_a_tree_and_an_encoder_one_for_its_windows(
     layers = weights.model.config.get_text_config().num_hidden_layers
     windows = weights.model.config.vision_config.depth if architecture == "qwen2_5_vl" else 0
     assert len(calls) == layers + windows
+
+
+CPU = torch.device("cpu")
+PICTURE = Image.new("RGB", (90, 70), (10, 120, 200))
+TEXTS = st.one_of(
+    st.text(max_size=40),
+    st.lists(
+        st.sampled_from([" ", "\n", "\r\n", "\t", "a", "acc", "A", "ü", "肺", "🦵", "10", "<", "|>", "'s", "  "]),
+        max_size=12,
+    ).map("".join),
+)
+NAMES = st.lists(
+    st.sampled_from(["acc", "accuracy", "accurate", "overall", "over", "o", "ü-ness", "10", "1", "image quality"]),
+    min_size=1,
+    max_size=5,
+    unique=True,
+)
+# A user's prompt whose question begins right after the response, without so much as a space.
+ABRUPT = Prompt(
+    "abrupt",
+    "{% block case %}{{ question }}{% endblock %}{% block responses %}{{ first }}|{{ second }}{% endblock %}"
+    "{% block ask %}{{ dimension }}{{ first }}?{% endblock %}",
+    "one",
+)
+
+
+@pytest.fixture(scope="module")
+def weights(tiny: Tiny) -> Callable[[str], Weights]:
+    return cache(lambda name: load_checkpoint(tiny(name), devices=[CPU], dtype=torch.float32))
+
+
+def _chats(
+    weights: Weights, prompt: Prompt, question: str, pair: tuple[str, str], names: list[str], n_images: int
+) -> list[list[str]]:
+    return [
+        [
+            weights.chat(
+                render(prompt, question, order, names, name, n_images=n_images, marks=weights.marks).text, n_images, {}
+            )
+            for name in names
+        ]
+        for order in (pair, pair[::-1])
+    ]
+
+
+@pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TEXTS, TEXTS, TEXTS, NAMES, st.booleans(), st.booleans())
+def test_paths_are_the_tokens_of_each_whole_prompt(
+    architecture: str,
+    weights: Callable[[str], Weights],
+    question: str,
+    first: str,
+    second: str,
+    names: list[str],
+    pictured: bool,
+    abrupt: bool,
+) -> None:
+    held = weights(architecture)
+    prompt = ABRUPT if abrupt else load_prompt("single")
+    pictures = [PICTURE] if pictured and held.sees_images else []
+    for pair in ((first, second), (second + "x", first)):
+        chats = _chats(held, prompt, question, pair, names, len(pictures))
+        tree = grow(held, chats, pictures)
+        for row, paths in zip(chats, paths_of(tree), strict=True):
+            for text, path in zip(row, paths, strict=True):
+                assert path == held.encode(text, pictures)["input_ids"][0].tolist()
+        assert all(leaf for row in tree.leaves for leaf in row), "each prompt has a last token of its own"
+        assert tree.n_tokens <= sum(len(path) for row in paths_of(tree) for path in row)
+
+
+def test_questions_are_short_leaves_and_the_two_orders_share_case_and_images(weights: Callable[[str], Weights]) -> None:
+    held = weights("llava")
+    names = ["accuracy", "relevance", "overall"]
+    chats = _chats(held, load_prompt("single"), "Which side? " * 20, ("left " * 30, "right " * 20), names, 1)
+    tree = grow(held, chats, [PICTURE])
+    image = held.tokenizer.convert_tokens_to_ids("<image>")
+    assert tree.trunk.count(image) == 16
+    assert all(image not in branch for branch in tree.branches)
+    assert max(len(leaf) for row in tree.leaves for leaf in row) < 20
+    assert len(tree.trunk) > 100
+    assert tree.n_tokens < 0.6 * sum(len(path) for row in paths_of(tree) for path in row)

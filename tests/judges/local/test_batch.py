@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.judges.local.generative import BatchJudge
-from mrb_lib.verdicts.orders import KEYS, to_case_frame
+from mrb_lib.verdicts.orders import to_case_frame
 from tests.judges.item_cases import better_of, by_worth, item_cases, ranking_by, responses_in, shown_to_batch
 from tests.judges.local.by_hand import made
 from tests.judges.local.test_generative import Script, Tiny
@@ -48,20 +48,6 @@ class TestPrompts:
             places = Counter((place, text) for order in own for place, text in enumerate(order))
             assert set(places.values()) == {2}
 
-    def test_a_row_asked_alone_is_asked_in_the_same_prompt(self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-        whole, alone = list[str](), list[str]()
-        cases = item_cases(3, 4)
-        judge = _judge(tiny("llama"))
-        _scripted(monkeypatch, ranking_by(by_worth, DIMENSIONS), whole)
-        rows = judge.judge(shown_to_batch(cases, DIMENSIONS)).set_index(list(KEYS))
-        _scripted(monkeypatch, ranking_by(by_worth, DIMENSIONS), alone)
-        for number in (0, 7, 15):
-            some = shown_to_batch(cases.iloc[[number]], DIMENSIONS, every=cases).iloc[[1]]
-            one = judge.judge(some).iloc[0]
-            assert one["pick"] == rows.loc[tuple(one[name] for name in KEYS), "pick"]
-        assert len(alone) == 3
-        assert set(alone) <= set(whole)
-
 
 class TestVerdicts:
     def test_equal_places_are_ties_only_where_the_benchmark_has_ties(
@@ -74,16 +60,6 @@ class TestVerdicts:
             equal = rows.fillna({"pick": "none"})[~rows["pick"].isin(["first", "second"])]
             assert len(equal) == 2 * 2  # one pair a prompt, in two dimensions
             assert dict(zip(equal["pick"], equal["status"], strict=True)) == expected
-
-    def test_a_ranking_that_lacks_one_is_unparsed_and_a_refusal_is_refused(
-        self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        shown = shown_to_batch(item_cases(1, 3), DIMENSIONS)
-        for reply, status in (('{"accuracy": ["A", "B"]}', "unparsed"), ("I cannot compare these.", "refused")):
-            _scripted(monkeypatch, reply)
-            rows = _judge(tiny("llama")).judge(shown)
-            assert rows["pick"].isna().all()
-            assert set(rows["status"]) == {status}
 
     def test_one_dimension_at_a_time(self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
         prompts: list[str] = []

@@ -22,7 +22,7 @@ from mrb_lib.judges.tasks import Reply
 from mrb_lib.runs.execute import judge, settings_for
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS
-from mrb_lib.verdicts.store import load_verdicts, read_run
+from mrb_lib.verdicts.store import load_verdicts
 from tests.judges.local.by_hand import ByHand, Made, Tiny, made, one_response, png
 
 RISKS = ("no risk", "low risk", "high risk")
@@ -118,62 +118,29 @@ def test_a_number_that_a_tokenizer_puts_after_a_space_is_read_after_it(tmp_path:
     assert json.loads(judged["p_categories"][0]) == pytest.approx(shares / shares.sum(), abs=1e-4)
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Benchmark:
-    meta = BenchmarkMeta(
-        "risks", "general", DIMENSIONS, RISKS, "ordinal", "rating", acceptable=("no risk",), definitions=MEANINGS
-    )
+@pytest.mark.parametrize("engine", ["packed", "generative"])
+def test_a_run_holds_a_category_and_a_score_in_one_order(engine: str, tiny: Tiny, tmp_path: Path) -> None:
+    meta = BenchmarkMeta("risks", "general", DIMENSIONS, RISKS, "ordinal", "rating", definitions=MEANINGS)
     votes = [(case, "r1", name, "low risk") for case in CASES["case_id"] for name in DIMENSIONS]
     annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
     save(Benchmark(meta, CASES, annotations, IMAGES), tmp_path / "bench")
-    return load(tmp_path / "bench")
-
-
-@pytest.mark.parametrize("engine", ["packed", "generative"])
-def test_a_run_is_whole_and_the_same_when_it_goes_on(engine: str, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
-    name, settings = f"path:{tiny('llava')}+{engine}", Settings(device="cpu", max_new_tokens=6)
-    [whole] = judge(bench, tmp_path / "whole", [name], settings=settings, repeats=2)
-    [first] = judge(bench, tmp_path / "parts", [name], settings=settings, repeats=2, limit=2)
-    [rest] = judge(bench, tmp_path / "parts", [name], settings=settings, repeats=2)
-    assert (whole.made, first.made, rest.made) == (20, 8, 12)
-    columns = [*KEYS, "choice", "score_a", "status", "reply"]
-    some, others = (read_run(run.folder)[columns].sort_values(list(KEYS)) for run in (whole, rest))
-    pd.testing.assert_frame_equal(some.reset_index(drop=True), others.reset_index(drop=True), rtol=1e-5)
-    verdicts = load_verdicts(tmp_path / "whole", bench.cases)
+    bench, settings = load(tmp_path / "bench"), Settings(device="cpu", max_new_tokens=6)
+    [run] = judge(bench, tmp_path / "runs", [f"path:{tiny('llava')}+{engine}"], settings=settings, repeats=2, limit=2)
+    assert run.made == 2 * 2 * 2
+    verdicts = load_verdicts(tmp_path / "runs", bench.cases)
     assert set(verdicts["order"]) == {"AB"}
     assert verdicts["choice"].dropna().isin(RISKS).all()
-    if engine != "generative":
+    if engine == "packed":
         assert verdicts["choice"].notna().all()
         assert verdicts["score_a"].between(1, 3).all()
 
 
-def test_a_probe_that_the_prompt_cannot_show_is_an_error_of_its_rows_alone(tiny: Tiny) -> None:
-    plain = one_response(CASES, DIMENSIONS)
-    rows = pd.concat([plain.assign(probe_wording=0), plain.assign(probe="prompt/wording:1", probe_wording=1)])
-    judged = _judge(CategoriesJudge, tiny("llama")).judge(rows.reset_index(drop=True)).set_index("probe")
-    assert (judged.loc["none", "status"] == "ok").all()
-    assert judged.loc["prompt/wording:1", "error"].str.contains("has no wording 1").all()
-
-
 LABELS = {"errors": ("omission", '"wrong" <|end|> side', "Ω")}
 LABELLED = BenchmarkMeta(
-    "labelled",
-    "general",
-    ("risk", "errors"),
-    RISKS,
-    "ordinal",
-    "rating",
-    labels=LABELS,
+    "labelled", "general", ("risk", "errors"), RISKS, "ordinal", "rating", labels=LABELS,
     definitions={"omission": "left out"},
-)
-TWO = pd.DataFrame(
-    {
-        "case_id": ["one", "two"],
-        "question": ["What is seen?", "Which side?"],
-        "response_a": ["A lesion.", "The left. " * 9],
-        "images": [[], []],
-    }
-)
+)  # fmt: skip
+TWO = CASES.head(2).assign(case_id=["one", "two"], images=[[], []])
 BENCHMARK = Benchmark(LABELLED, TWO, pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"], dtype="str"))
 
 

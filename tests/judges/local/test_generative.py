@@ -55,14 +55,14 @@ class Script:
 
 class TestIndependence:
     @pytest.mark.parametrize("architecture", ["llama", "llava", "qwen2_5_vl"])
-    @pytest.mark.parametrize("temperature", [None, 1.0])
     def test_of_the_batch_and_the_order_of_cases(
-        self, architecture: str, temperature: float | None, tiny: Tiny, ask_for: AskFor, pictured: Benchmark
+        self, architecture: str, tiny: Tiny, ask_for: AskFor, pictured: Benchmark
     ) -> None:
+        """Sampled, which depends on more than the likeliest replies of test_architectures.py do."""
         names = [pictured.cases["images"].iloc[i] for i in range(2)]
         cases = CASES.assign(images=[names[0], [], names[1], [*names[0], *names[1]]])
-        asked = ask_for(cases, ("accuracy", "overall"), repeats=2 if temperature else 1)
-        judge = _judge(tiny(architecture), images=pictured.images, temperature=temperature)
+        asked = ask_for(cases, ("accuracy", "overall"), repeats=2)
+        judge = _judge(tiny(architecture), images=pictured.images, temperature=1.0)
         whole = _replies(judge.judge(asked))
         assert len(set(whole.values())) > 2, "replies must differ, or the test shows nothing"
         alone = {}
@@ -148,20 +148,3 @@ class TestSpec:
         for wish in ({"batch_size": 3}, {"seed": 8}, {"device": "cpu:0"}, {"dtype": "float32"}, {"concurrency": 2}):
             assert _judge(folder, **wish).spec == usual.spec, wish
         json.dumps(usual.spec)
-
-
-def test_a_reply_in_other_labels_picks_what_they_call(
-    tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def second(prompt: str) -> str:
-        return json.dumps(dict.fromkeys(DIMENSIONS, "2" if "response 1" in prompt else "B"))
-
-    Script(monkeypatch, second)
-    shown = ask_for(CASES.head(1), DIMENSIONS)
-    both = pd.concat(
-        [shown.assign(probe_labels=""), shown.assign(probe="prompt/labels:1", probe_labels="1/2")], ignore_index=True
-    )
-    rows = _judge(tiny("llama"), max_new_tokens=200).judge(both)
-    assert set(rows["probe"]) == {"none", "prompt/labels:1"}
-    assert (rows["pick"] == "second").all()
-    assert (rows["status"] == "ok").all()

@@ -64,11 +64,8 @@ class TestPacked:
             higher = "first" if row["score_first"] > row["score_second"] else "second"
             assert row["pick"] == ("tie" if case["case_id"] == "same" else higher)
 
-    @pytest.mark.parametrize("architecture", ["llama", "llava"])
-    def test_both_orders_have_the_same_points_and_opposite_picks(
-        self, architecture: str, tiny: Tiny, ask_for: AskFor
-    ) -> None:
-        rows = to_case_frame(judge(tiny(architecture)).judge(ask_for(CASES, DIMENSIONS, repeats=2)))
+    def test_both_orders_have_the_same_points_and_opposite_picks(self, tiny: Tiny, ask_for: AskFor) -> None:
+        rows = to_case_frame(judge(tiny("llama")).judge(ask_for(CASES, DIMENSIONS, repeats=2)))
         keys = ["case_id", "dimension", "repeat"]
         both = [rows[rows["order"] == order].set_index(keys) for order in ("AB", "BA")]
         assert len(both[0]) == len(CASES) * len(DIMENSIONS) * 2
@@ -80,7 +77,7 @@ class TestPacked:
         self, tiny: Tiny, ask_for: AskFor, pictured: Benchmark
     ) -> None:
         cases = pictured.cases.head(4).assign(
-            rubric=[THREE, rubric(("is brief", 2)), rubric(*((f"point {i}", i - 10) for i in range(40))), THREE]
+            rubric=[THREE, rubric(("is brief", 2)), rubric(*((f"point {i}", i - 4) for i in range(16))), THREE]
         )
         asked = ask_for(cases, ("overall",))
         own = judge(tiny("llava"), pictured.images)
@@ -91,9 +88,9 @@ class TestPacked:
         assert together["status"].eq("ok").all()
         for name in ("score_first", "answer_mass"):
             assert (merged[f"{name}_x"] - merged[f"{name}_y"]).abs().max() < 1e-5, name
-        forty = together[together["case_id"] == cases["case_id"].iloc[2]].iloc[0]
-        assert len(json.loads(forty["criteria_first"])) == 40
-        assert len(set(json.loads(forty["criteria_first"]))) > 30
+        sixteen = together[together["case_id"] == cases["case_id"].iloc[2]].iloc[0]
+        assert len(json.loads(sixteen["criteria_first"])) == 16
+        assert len(set(json.loads(sixteen["criteria_first"]))) > 12
 
     def test_a_criterion_of_one_dimension_counts_there_alone(self, tiny: Tiny, ask_for: AskFor) -> None:
         shared, own = ("names the side", 5), ("is polite", 4, "accuracy")
@@ -130,11 +127,6 @@ class TestPacked:
 
 
 class TestPrompts:
-    def test_all_before_the_response_is_the_same_for_both(self) -> None:
-        prompt = load_prompt("single-criteria")
-        one, two = (render(prompt, "q", [text], criteria=["c", "d"], criterion=i) for i, text in enumerate("xy"))
-        assert one.case == two.case
-
     def test_what_is_said_of_two_responses_has_no_place(self) -> None:
         for name in ("criteria", "single-criteria"):
             with pytest.raises(InputError, match="shows each response alone"):

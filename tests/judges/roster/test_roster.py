@@ -13,9 +13,9 @@ from mrb_lib.judges.roster import machine as machine_module
 from mrb_lib.judges.roster import roster as module
 from mrb_lib.judges.roster.engines import ENGINES, JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, entries, entry_of, resolve, roster
+from mrb_lib.judges.roster.roster import entries, entry_of, resolve, roster
 from mrb_lib.judges.roster.source import WeightsSource
-from mrb_lib.judges.settings import DEFAULT_TEMPERATURE_OF_REPEATS, Settings, for_repeats
+from mrb_lib.judges.settings import Settings
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 
@@ -55,12 +55,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[JudgeRequest]:
 
 def resolved(name: str, tmp_path: Path, *, extra: Sequence[Path] = (), **settings: object) -> str:
     return resolve(name, runs=tmp_path / "runs", images={}, settings=Settings(**settings), extra=extra).name
-
-
-def test_the_roster_is_a_table_of_every_entry_and_its_memory() -> None:
-    table = roster()
-    assert tuple(table.columns) == ROSTER_COLUMNS
-    assert table["name"].tolist() == [entry.name for entry in entries()]
 
 
 def test_a_users_entry_is_added_with_what_a_page_says_of_the_model(tmp_path: Path) -> None:
@@ -168,6 +162,8 @@ def test_a_name_that_is_none_is_refused_with_what_to_do(tmp_path: Path, name: st
     [
         ("endpoint:org/model:latest", "endpoint", "org/model:latest"),
         ("endpoint:m+letters", "letters", "m"),
+        ("endpoint:m+batch", "served-batch", "m"),
+        ("gpt-4o+batch", "served-batch", "gpt-4o"),
         ("qwen2-vl-7b+endpoint", "endpoint", "Qwen/Qwen2-VL-7B-Instruct"),
         ("qwen2-vl-7b+letters", "letters", "Qwen/Qwen2-VL-7B-Instruct"),
     ],
@@ -231,12 +227,6 @@ def test_weights_that_cannot_fit_are_not_fetched(tmp_path: Path, monkeypatch: py
         resolved("llava-1.5-13b", tmp_path, download=True)
     with pytest.raises(AssertionError, match="was asked"):
         resolved("llava-1.5-13b", tmp_path, download=True, quantize="8bit")
-
-
-def test_repeats_are_sampled_unless_the_user_names_a_temperature() -> None:
-    assert for_repeats(Settings(), 1) == Settings()
-    assert for_repeats(Settings(), 3) == Settings(temperature=DEFAULT_TEMPERATURE_OF_REPEATS)
-    assert for_repeats(Settings(temperature=0.0), 3) == Settings(temperature=0.0)
 
 
 def test_listing_judges_and_resolving_those_without_weights_never_imports_torch() -> None:
