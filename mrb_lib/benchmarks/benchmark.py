@@ -253,7 +253,7 @@ def load(path: str | Path) -> Benchmark:
 
 
 def _as_parquet(table: str, frame: pd.DataFrame) -> bytes:
-    """Return a table as a parquet file; `InputError` quotes why a column cannot be stored."""
+    """Return a table as a parquet file; `InputError` names the column that cannot be stored."""
     stream = io.BytesIO()
     try:
         arrow = pa.Table.from_pandas(frame, preserve_index=False)
@@ -262,6 +262,8 @@ def _as_parquet(table: str, frame: pd.DataFrame) -> bytes:
         schema = pa.schema([one.with_type(concrete.get(one.type, one.type)) for one in arrow.schema])
         pq.write_table(arrow.cast(schema), stream, compression="zstd", write_page_checksum=True)
     except (pa.ArrowException, OverflowError) as error:
+        for name in frame if len(frame.columns) > 1 else ():
+            _as_parquet(f"{table}, column {name}", frame[[name]])
         raise InputError(f"{table}: cannot be stored ({error}); make its values plain and alike.") from error
     return stream.getvalue()
 

@@ -152,6 +152,5 @@ def _shingles(texts: NDArray[np.object_]) -> list[str]:
 
 def is_pictured(cases: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for each case with an image."""
-    if "images" not in cases:
-        return np.zeros(len(cases), dtype=bool)
-    return (cases["images"].map(len) > 0).to_numpy(dtype=bool)
+    images = cases["images"] if "images" in cases else [[]] * len(cases)
+    return np.array([len(names) > 0 for names in images], dtype=bool)

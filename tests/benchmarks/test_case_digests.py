@@ -1,24 +1,17 @@
 """By what a case is known again, and what makes it another."""
 
-import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
 from mrb_lib.benchmarks.case_digests import case_digests
-from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.tables.validation import conform
+
+from .near_copies import bench
 
 IMAGES = {"1.png": b"one", "2.png": b"two"}
 
 
-def bench(files: dict[str, bytes] | None = None, **values: object) -> Benchmark:
-    row = {"case_id": "x", "question": "q", "response_a": "a", "response_b": "b", "images": ["1.png", "2.png"]}
-    cases = conform(pd.DataFrame([{**row, **values}]), "cases", "cases")
-    return Benchmark(BenchmarkMeta("b", "general"), cases, empty_annotations(), IMAGES if files is None else files)
-
-
 def digest(files: dict[str, bytes] | None = None, **values: object) -> str:
-    return str(case_digests(bench(files, **values)).iloc[0])
+    row = {"case_id": "x", "question": "q", "response_a": "a", "response_b": "b", "images": ["1.png", "2.png"]}
+    return str(case_digests(bench([{**row, **values}], IMAGES if files is None else files)).iloc[0])
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.benchmarks.audit.folder import audit
+from mrb_lib.benchmarks.audit.splits import check_split
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo import scenes
@@ -55,6 +57,11 @@ def test_larger_benchmark_begins_with_the_smaller_one(small: Path, written: Writ
     truth = pd.read_parquet(small / "truth.parquet").head(20 * len(DIMENSIONS))
     pd.testing.assert_frame_equal(truth, pd.read_parquet(part / "truth.parquet"))
     assert all(whole.images[name] == begin.images[name] for name in begin.images)
+
+
+def test_its_split_has_no_leak(small: Path) -> None:
+    check_split(load(small))
+    assert not [finding for finding in audit(small) if finding.column in ("split", "fold")]
 
 
 @pytest.mark.parametrize("n", [1, 13])

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli.app import app
-from mrb_lib.demo.build import write_demo
 from mrb_lib.demo.judges import JUDGES, REPEATS, simulated_verdicts
 from mrb_lib.demo.ratings import CATEGORIES, HARM, RatingJudge, simulated_ratings, write_rating_demo
 from mrb_lib.demo.roster import ROSTER
@@ -143,21 +142,14 @@ def test_a_label_is_a_place_too() -> None:
     assert said["turned"].to_dict() == {"a": "high risk", "b": "no risk"}
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    folder = tmp_path_factory.mktemp("demo")
-    write_demo(folder, cases=180, seed=5)
-    return load(folder)
+def said(published: Benchmark, **options: object) -> pd.DataFrame:
+    assert published.path is not None
+    truth = pd.read_parquet(published.path / "truth.parquet")
+    return simulated_adjudications(truth, gold(published), benchmark=published.meta.name, judges=("j", "k"), **options)
 
 
-def said(demo: Benchmark, **options: object) -> pd.DataFrame:
-    assert demo.path is not None
-    truth = pd.read_parquet(demo.path / "truth.parquet")
-    return simulated_adjudications(truth, gold(demo), benchmark=demo.meta.name, judges=("j", "k"), **options)
-
-
-def test_every_mark_is_an_adjudication_that_says_simulated(demo: Benchmark) -> None:
-    frame = said(demo, cases=60)
+def test_every_mark_is_an_adjudication_that_says_simulated(published: Benchmark) -> None:
+    frame = said(published, cases=60)
     assert frame.columns.tolist() == list(adjudication_columns())
     assert frame["adjudication_id"].is_unique
     assert set(frame["reviewer"]) == set(REVIEWERS)
@@ -167,16 +159,16 @@ def test_every_mark_is_an_adjudication_that_says_simulated(demo: Benchmark) -> N
     for row in plain.to_dict("records"):
         answers = {question.name: row.pop(question.name) for question in QUESTIONS}
         Adjudication(**row | {"answers": answers, "regions": tuple(row["regions"])})
-    pd.testing.assert_frame_equal(said(demo, seed=3), said(demo, seed=3))
-    assert not said(demo, seed=3).equals(said(demo, seed=4))
+    pd.testing.assert_frame_equal(said(published, seed=3), said(published, seed=3))
+    assert not said(published, seed=3).equals(said(published, seed=4))
 
 
-def test_corrected_labels_are_nearer_to_the_latent_qualities(demo: Benchmark) -> None:
-    assert demo.path is not None
-    found = adjudicated_gold(gold(demo), said(demo, cases=180))
+def test_corrected_labels_are_nearer_to_the_latent_qualities(published: Benchmark) -> None:
+    assert published.path is not None
+    found = adjudicated_gold(gold(published), said(published, cases=180))
     changed = found[found["choice"].notna() & (found["choice"] != found["annotated_choice"])]
     changed = changed[changed["annotated_choice"].notna()]
-    truth = pd.read_parquet(demo.path / "truth.parquet")
+    truth = pd.read_parquet(published.path / "truth.parquet")
     rows = changed.merge(truth, on=["case_id", "dimension"])
     gap = rows["quality_a"] - rows["quality_b"]
     latent = pd.Series("tie", rows.index).mask(gap >= SEES_TIE_BELOW, "A").mask(gap <= -SEES_TIE_BELOW, "B")

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Final
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads
 from mrb_lib.benchmarks.formats.sources import SourceRow, by_id, read_json, read_rows
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CONSENSUS
 from mrb_lib.tables.validation import Finding, counted
 
@@ -116,8 +115,6 @@ def read_judgebench(src: Path) -> Imported:
         questions; `original_id` is often null.
     """
     paths = [src] if src.is_file() else sorted(src.glob("[!.]*.jsonl"))
-    if not paths:
-        raise InputError(f"{src}: there is no .jsonl file; name the folder of JudgeBench's files, or one of them.")
     records = by_id((record for path in paths for record in read_json(path)), "pair_id").values()
     labels = [(one.text("pair_id"), CONSENSUS, "overall", one.label("label", _BETTER)) for one in records]
     return import_tables(JUDGEBENCH, [_judgebench_case(record) for record in records], labels, source=src)

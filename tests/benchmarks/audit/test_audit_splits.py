@@ -11,7 +11,6 @@ from mrb_lib.benchmarks.audit.folder import audit
 from mrb_lib.benchmarks.audit.splits import check_split, split_findings
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.splits import split, write_split
-from mrb_lib.demo import write_demo
 from mrb_lib.tables.errors import InputError
 
 from ..near_copies import bench, drawing, sentence, stored, stored_again
@@ -152,9 +151,3 @@ def test_a_unit_is_that_of_the_rule(made: Path) -> None:
     by_ward = replace(benchmark, cases=wards, meta=replace(benchmark.meta, extra={"split": rule}))
     assert split_findings(benchmark) == []
     assert len(split_findings(by_ward)) == int(benchmark.cases["split"].ne("train").sum())
-
-
-def test_the_embedded_benchmark_passes_as_it_is_shipped(tmp_path: Path) -> None:
-    write_demo(tmp_path, cases=150)
-    check_split(load(tmp_path))
-    assert not [finding for finding in audit(tmp_path) if finding.column in ("split", "fold")]

@@ -57,12 +57,6 @@ def test_judgebench_has_the_published_split_sizes(reference_data: Path) -> None:
     assert len(READERS["judgebench"].convert(alone).benchmark.cases) == 350
 
 
-def test_an_id_of_judgebench_may_be_null(tmp_path: Path) -> None:
-    rows = [JUDGEBENCH, JUDGEBENCH | {"pair_id": "p2", "original_id": None}]
-    cases = read("judgebench", tmp_path, **{"x.jsonl": rows}).benchmark.cases
-    assert cases["original_id"].fillna("-").tolist() == ["7", "-"]
-
-
 def test_every_pair_of_llmfao_has_one_to_five_annotators(reference_data: Path) -> None:
     annotations = READERS["llmfao"].convert(reference_data / "llmfao").benchmark.annotations
     assert annotations["choice"].value_counts().to_dict() == {"tie": 3471, "A": 2911, "B": 2549}
@@ -119,7 +113,7 @@ WRONG: list[tuple[str, dict[str, object], str]] = [
     ("judgebench", {"x.jsonl": [JUDGEBENCH] * 2}, r"row 2, column pair_id: .*occurs again \(first in .*row 1\)"),
     ("judgebench", {"x.jsonl": [JUDGEBENCH, {"pair_id": "x"}]}, "row 2, column .*: the field is missing"),
     ("judgebench", {"x.jsonl": []}, "holds no cases"),
-    ("judgebench", {}, r"no \.jsonl file"),
+    ("judgebench", {}, "holds no cases"),
     ("llmfao", {PAIRS: LLMFAO, CROWD: "id,worker,winner,left,right\n0,7,draw,L,R\n"}, "row 1, column winner"),
     ("llmfao", {PAIRS: LLMFAO, CROWD: "id,worker,winner,left,right\n9,7,tie,L,R\n"}, "the case '9' does not exist"),
     ("llmfao", {PAIRS: LLMFAO}, r"crowd-comparisons\.csv: the file is missing"),
