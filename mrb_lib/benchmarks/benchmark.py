@@ -7,7 +7,6 @@ images/`. `load` reads it, and `save` writes it.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mrb_lib.benchmarks.digested import has_digest, with_digest
 from mrb_lib.benchmarks.images.metadata import without_texts
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta, write_meta
 from mrb_lib.tables.errors import InputError
@@ -201,7 +201,7 @@ def empty_annotations() -> pd.DataFrame:
 def open_parquet(path: Path) -> pq.ParquetFile:
     """Open a parquet file; raises `InputError` where it is missing, empty, damaged, or has two columns of one name."""
     try:
-        file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True)
+        file = pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
         names = file.schema_arrow.names
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from error
@@ -219,12 +219,24 @@ def _damaged(path: Path, error: Exception) -> InputError:
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
-    """Read one parquet file, the named index of one that pandas wrote among its columns; raises as `open_parquet`."""
+    """Read one parquet file, the named index of one that pandas wrote among its columns.
+
+    Parameters
+    ----------
+    columns : those to read; None reads all, once the digest is checked of a file that carries one
+
+    Raises
+    ------
+    InputError
+        As `open_parquet`, or a bit was flipped.
+    """
     try:
+        if columns is None:
+            has_digest(path.read_bytes())
         table = open_parquet(path).read(columns=columns)
         table.validate(full=True)
         frame: pd.DataFrame = table.to_pandas()
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise _damaged(path, error) from error
     stored = [name for name in frame.index.names if name in table.column_names and name not in frame]
     return frame.reset_index(stored) if stored else frame
@@ -254,18 +266,16 @@ def load(path: str | Path) -> Benchmark:
 
 def _as_parquet(table: str, frame: pd.DataFrame) -> bytes:
     """Return a table as a parquet file; `InputError` names the column that cannot be stored."""
-    stream = io.BytesIO()
     try:
         arrow = pa.Table.from_pandas(frame, preserve_index=False)
         # A column, or lists, without any value have a type all the same.
         concrete = {pa.null(): pa.large_string(), pa.list_(pa.null()): pa.list_(pa.string())}
         schema = pa.schema([one.with_type(concrete.get(one.type, one.type)) for one in arrow.schema])
-        pq.write_table(arrow.cast(schema), stream, compression="zstd", write_page_checksum=True)
+        return with_digest(arrow.cast(schema))
     except (pa.ArrowException, OverflowError) as error:
         for name in frame if len(frame.columns) > 1 else ():
             _as_parquet(f"{table}, column {name}", frame[[name]])
         raise InputError(f"{table}: cannot be stored ({error}); make its values plain and alike.") from error
-    return stream.getvalue()
 
 
 def write_images(cases: pd.DataFrame, images: Mapping[str, bytes], folder: Path) -> int:

@@ -6,7 +6,6 @@ Where it is, whether it may be asked, and what its errors mean.
 import logging
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,8 +22,8 @@ GROUND_TRUTH = "pair_gt_all"
 # Data and its description only: nothing that a program would run, and no pickles.
 PATTERNS = ("*.jsonl", "*.parquet", "*.json", "README*", "LICENSE*")
 _SHOWN_FILES = 20
-_REPO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _ADDRESS = re.compile(r"https?://([^@/\s]*@)?([\w.-]+|\[[\da-f:.]+\])(:\d+)?(/\S*)?", re.IGNORECASE)
+_REPO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
 def download_dataset(*, repo: str = REPO, revision: str | None = None) -> Imported:
@@ -162,20 +161,14 @@ def is_offline() -> bool:
 
 @contextmanager
 def _quiet_hub() -> Iterator[None]:
-    """Keep the library's warnings off the terminal, since they may quote passwords, and its bars out of files."""
-    from huggingface_hub.utils.tqdm import disable_progress_bars, enable_progress_bars
-
+    """Keep the library's warnings off the terminal, since they may quote passwords."""
     logger = logging.getLogger("huggingface_hub")
-    before, is_terminal = logger.level, sys.stderr.isatty()
+    before = logger.level
     logger.setLevel(logging.ERROR)
-    if not is_terminal:
-        disable_progress_bars()
     try:
         yield
     finally:
         logger.setLevel(before)
-        if not is_terminal:
-            enable_progress_bars()
 
 
 def _failure(error: Exception, name: str, revision: str | None, kind: str, alternative: str) -> MrbError:

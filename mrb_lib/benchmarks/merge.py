@@ -54,18 +54,16 @@ def merge(benchmarks: Mapping[str, Benchmark]) -> Benchmark:
 
 def _check_alike(metas: Sequence[BenchmarkMeta]) -> None:
     """Refuse benchmarks whose labels are not of one kind: all preferences, or ratings alike in all that tells them."""
-    kinds = [
-        "preferences between A and B"
-        if meta.is_preference
-        else (meta.task, meta.categories, meta.level, meta.acceptable, dict(meta.labels))
-        for meta in metas
-    ]
-    for meta, kind in zip(metas, kinds, strict=True):
-        if kind != kinds[0]:
+    for meta in metas:
+        if _kind(meta) != _kind(metas[0]):
             raise InputError(
                 f"merge: the labels of {metas[0].name} ({metas[0].task}: {', '.join(metas[0].categories)}) and of "
                 f"{meta.name} ({meta.task}: {', '.join(meta.categories)}) are not of one kind; merge those that are."
             )
+
+
+def _kind(meta: BenchmarkMeta) -> object:
+    return meta.is_preference or (meta.task, meta.categories, meta.level, meta.acceptable, dict(meta.labels))
 
 
 def _cases(name: str, cases: pd.DataFrame) -> pd.DataFrame:

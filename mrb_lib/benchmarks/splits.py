@@ -5,7 +5,6 @@ checks them.
 """
 
 import hashlib
-import io
 import re
 from dataclasses import dataclass, replace
 from typing import Final
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.case_digests import ITEM as ITEM
 from mrb_lib.benchmarks.case_digests import item_keys
+from mrb_lib.benchmarks.digested import with_digest
 from mrb_lib.benchmarks.images.pictures import Progress
 from mrb_lib.benchmarks.meta import write_meta
 from mrb_lib.benchmarks.near_duplicates import (
@@ -382,8 +382,6 @@ def write_split(benchmark: Benchmark) -> None:
     for name in (SPLIT, FOLD):
         if name in cases:
             stored = stored.append_column(name, pa.array(cases[name].astype("str"), pa.string(), from_pandas=True))
-    buffer = io.BytesIO()
-    pq.write_table(stored, buffer, compression="zstd", write_page_checksum=True)
     # A rule without its split is no harm: its digest is not that of the cases.
     write_meta(benchmark.meta, folder / "benchmark.toml")
-    write_atomic(folder / "cases.parquet", buffer.getvalue())
+    write_atomic(folder / "cases.parquet", with_digest(stored))

@@ -1,28 +1,15 @@
-"""Parquet files of verdicts that are written whole or not at all, and whose bits are checked whenever they are read.
-
-A part carries a BLAKE2b digest of itself in its own metadata, so that the two cannot come apart, whoever copies or
-renames the file. The digest is of the whole file, its own place taken as zeros: checksums of pages leave the footer
-and the headers of pages uncovered.
-"""
+"""Parquet files of verdicts that are written whole or not at all, and whose bits are checked whenever they are read."""
 
 import errno
-import hashlib
-import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mrb_lib.benchmarks.digested import has_digest, with_digest
 from mrb_lib.tables.errors import InputError, RunError
-
-DIGEST_KEY: Final = b"mrb_blake2b"
-_SIZE: Final = 16
-_GAP: Final = 2
-"""Bytes between a key and its value in the metadata of parquet: the kind of the value, and its length."""
-_BLANK: Final = b"0" * (2 * _SIZE)
 
 
 class DamagedPartError(InputError):
@@ -60,7 +47,7 @@ def write_part(path: Path, table: pa.Table) -> None:
     RunError
         The disk is full, or cannot be written to.
     """
-    content = _with_digest(table)
+    content = with_digest(table.replace_schema_metadata(None))
     temporary = path.with_name(f".{path.name}.partial")
     try:
         with temporary.open("wb") as stream:
@@ -95,7 +82,8 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}); make it readable.") from error
     try:
-        _check_digest(content)
+        if not has_digest(content):
+            raise ValueError("it contains no checksum, so this library did not write it or it is cut off")
         file = pq.ParquetFile(pa.BufferReader(content))
         names = None if columns is None else [name for name in columns if name in file.schema_arrow.names]
         # Parts are small: the threads that read columns side by side cost more than they save.
@@ -152,36 +140,3 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(handle)
-
-
-def _with_digest(table: pa.Table) -> bytes:
-    """Return a table as parquet, the digest of the file in its metadata."""
-    table = table.replace_schema_metadata(None)
-    stream = io.BytesIO()
-    with pq.ParquetWriter(stream, table.schema, compression="zstd") as writer:
-        writer.write_table(table)
-        writer.add_key_value_metadata({DIGEST_KEY: _BLANK})
-    content = stream.getvalue()
-    start = content.rindex(DIGEST_KEY) + len(DIGEST_KEY) + _GAP
-    return content[:start] + _digest(content, start) + content[start + len(_BLANK) :]
-
-
-def _check_digest(content: bytes) -> None:
-    """Raise `ValueError` where a file states no digest, or one that is not its own.
-
-    It is looked for in the bytes: damage can hide it from a reader of parquet, which stops where it sees an end.
-    """
-    if DIGEST_KEY not in content:
-        raise ValueError("it contains no checksum, so this library did not write it or it is cut off")
-    start = content.rfind(DIGEST_KEY) + len(DIGEST_KEY) + _GAP
-    if content[start : start + len(_BLANK)] != _digest(content, start):
-        raise ValueError("its content is not what its checksum was made of")
-
-
-def _digest(content: bytes, start: int) -> bytes:
-    """Return the digest in hexadecimal of a file in which the digest itself, at `start`, counts as zeros."""
-    view = memoryview(content)
-    digest = hashlib.blake2b(view[:start], digest_size=_SIZE)
-    digest.update(_BLANK)
-    digest.update(view[start + len(_BLANK) :])
-    return digest.hexdigest().encode("ascii")

@@ -2,13 +2,13 @@
 
 import csv
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pandas as pd
 
 from mrb_lib.benchmarks.formats.mapping import pairs_of
-from mrb_lib.tables.errors import InputError, nearest
+from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.names import spelling_key, visible
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.tables.validation import Finding, counted
@@ -124,12 +124,3 @@ def by_model(
     problem, cure = "labels name a responder and are read as its side", "say otherwise with --labels"
     findings += counted(int(named.sum()), "info", source, problem, cure, "choice")
     return sides
-
-
-def without_rows(stated: Mapping[str, str], labels: Iterable[str]) -> list[str]:
-    """Return a line for each pair of `--labels` whose label occurs nowhere, as in a small file it may."""
-    there = {spelling_key(label): label for label in labels}
-    unused = (theirs for theirs in stated if spelling_key(theirs) not in there)
-    return [
-        f"--labels {label}={stated[label]}: no row has that label.{nearest(label, there.values())}" for label in unused
-    ]

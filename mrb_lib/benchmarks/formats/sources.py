@@ -403,14 +403,14 @@ def read_workbook(path: Path, findings: list[Finding]) -> dict[str, Source]:
         frame = _table(iter(rows), where, findings)
         formulas = (cell for row in written[sheet.title].iter_rows() for cell in row if cell.data_type == "f")
         without = sum(sheet[cell.coordinate].value is None for cell in formulas)
-        problem, cure = "formulas have no stored value and are empty here", "open the file in Excel and save it again"
-        findings += counted(without, "warning", where, problem, cure)
         errors = sum(cell.data_type == "e" for cell in cells)
-        problem = "cells hold an Excel error and are empty here"
-        findings += counted(errors, "warning", where, problem, "correct the formulas")
         large = sum(isinstance(cell.value, int | float) and abs(cell.value) >= _MOST_EXACT for cell in cells)
-        problem = "numbers have more digits than Excel keeps"
-        findings += counted(large, "warning", where, problem, "store such ids as text, from their source")
+        for count, problem, cure in (
+            (without, "formulas have no stored value and are empty here", "open the file in Excel and save it again"),
+            (errors, "cells hold an Excel error and are empty here", "correct the formulas"),
+            (large, "numbers have more digits than Excel keeps", "store such ids as text, from their source"),
+        ):
+            findings += counted(count, "warning", where, problem, cure)
         sheets[sheet.title] = Source(frame, str(path), f"Excel, sheet {sheet.title}", True)
     if not sheets:
         raise InputError(f"{path}: has no filled sheet; fill one, with the names of the columns in its first row.")

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from mrb_lib.benchmarks.benchmark import Benchmark, write_images
 from mrb_lib.benchmarks.formats.base import Imported, import_tables, reads, writes
 from mrb_lib.benchmarks.formats.images import with_images
-from mrb_lib.benchmarks.formats.labels import by_model, read_labels, stated_labels, without_rows
+from mrb_lib.benchmarks.formats.labels import by_model, read_labels, stated_labels
 from mrb_lib.benchmarks.formats.sources import (
     READ_SUFFIXES,
     Source,
@@ -124,9 +124,6 @@ def read(
         cases, pictures = with_images(cases, Path(src), images, understood, findings)
     cases = meta.conform(cases, "cases", files["cases"])
     stated = stated_labels(labels, meta.categories)
-    understood += without_rows(
-        stated, (label for frame in frames.values() for label in frame["choice"].dropna().unique())
-    )
     for table, frame in frames.items():
         allowed = CHOICES if table == "verdicts" and meta.is_preference else meta.categories
         one = ~frame["dimension"].isin(list(meta.labels)).to_numpy()

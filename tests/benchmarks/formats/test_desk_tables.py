@@ -229,12 +229,6 @@ def test_an_id_with_an_invisible_difference_names_it(tmp_path: Path, theirs: str
         imported(tmp_path, files)
 
 
-def test_a_label_without_rows_is_said_where_the_file_is_previewed(tmp_path: Path) -> None:
-    made = imported(tmp_path / "x.csv", export(), map_=MAP, labels=f"{LABELS},zweitr=B")
-    check_export(made)
-    assert made.understood[1:] == ("--labels zweitr=B: no row has that label. Did you mean zweite?",)
-
-
 def test_ids_and_headers_are_the_same_whatever_a_file_stores_them_as(tmp_path: Path) -> None:
     texts = {"question": "q", "Response A": "a", "response_b": "b", "model_a": "m", "model_b": "n"}
     rows = [{"case_id": one, "annotator": by, **texts, "choice": "n"} for one, by in ((7, 1.0), (7.0, 2), ("7", "3"))]
