@@ -13,8 +13,6 @@ from mrb_lib.tables.errors import InputError
 
 REVIEWS = "reviews.sqlite"
 
-_LONGEST_NAME = 255  # bytes, on all common file systems
-
 
 @contextmanager
 def staged_folder(out: Path, *, overwrite: bool = False, source: Path | None = None) -> Iterator[Path]:
@@ -119,7 +117,7 @@ def slug(text: str) -> str:
 def is_safe_name(name: str) -> bool:
     """Whether `name` is a relative file name that can exist and cannot leave the folder it is joined to."""
     parts = name.split("/")
-    is_short = all(len(part.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME for part in parts)
+    is_short = all(len(part.encode("utf-8", "surrogatepass")) <= 255 for part in parts)  # bytes, on all file systems
     return is_short and not {"", ".", ".."}.intersection(parts) and not set("\\\0:").intersection(name)
 
 

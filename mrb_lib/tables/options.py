@@ -73,11 +73,18 @@ def _as_several(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
+def _as_paths(value: object) -> object:
+    several = _as_several(value)
+    if isinstance(several, list | tuple):
+        return [Path(one) if isinstance(one, str) else one for one in several]
+    return value
+
+
 Names = Annotated[tuple[str, ...], BeforeValidator(_split_names)]
 """Several names: a list, or text with commas."""
 Texts = Annotated[tuple[str, ...], Strict(False), BeforeValidator(_as_several)]
 """Several texts, which may contain commas: a list, or one text."""
-Paths = Annotated[tuple[Annotated[Path, Strict(False)], ...], Strict(False), BeforeValidator(_as_several)]
+Paths = Annotated[tuple[Path, ...], Strict(False), BeforeValidator(_as_paths)]
 """Several paths, which may contain commas: a list, or one path."""
 
 

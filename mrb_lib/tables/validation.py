@@ -161,7 +161,8 @@ def inspect(frame: pd.DataFrame, table: TableName, source: str, **rules: Unpack[
             add = cure + other if column.name == "response_b" else cure
             findings.append(Finding("error", source, None, column.name, "the column is missing", add))
     if not (findings or any(mask.any() for _, mask, *_ in faults)):
-        faults += _status_checks(frame) if table == "verdicts" and "status" in frame else []
+        if table == "verdicts" and "status" in frame:
+            faults += [("status", *check) for check in _status_checks(frame)]
         findings = _repeated_keys(frame, table, source)
     for name, mask, problem, cure in faults:
         for row in map(int, np.flatnonzero(mask)):
@@ -285,16 +286,14 @@ def _repeated_keys(frame: pd.DataFrame, table: TableName, source: str) -> list[F
     return findings
 
 
-def _status_checks(frame: pd.DataFrame) -> list[tuple[str, Mask, str, str]]:
-    """Return where status and choice of a verdict contradict each other, each of which keeps its own contract."""
+def _status_checks(frame: pd.DataFrame) -> Iterator[Check]:
+    """Yield where status and choice of a verdict contradict each other, each of which keeps its own contract."""
     status, has_choice = frame["status"], _is(frame["choice"].notna())
     answered = _is(status.astype("str").isin(list(ANSWERED_STATUSES)))
-    absent = "give the choice, or the status unparsed, refused or error"
-    present = "leave the choice empty, or give the status ok or repaired"
-    return [
-        ("status", answered & ~has_choice, "VALUE without a choice", absent),
-        ("status", ~answered & _is(status.notna()) & has_choice, "VALUE with a choice", present),
-    ]
+    cure = "give the choice, or the status unparsed, refused or error"
+    yield answered & ~has_choice, "VALUE without a choice", cure
+    cure = "leave the choice empty, or give the status ok or repaired"
+    yield ~answered & _is(status.notna()) & has_choice, "VALUE with a choice", cure
 
 
 def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:

@@ -21,7 +21,10 @@ from .near_copies import bench
 def _benchmark(
     name: str, kind: str = "clinical", dimensions: tuple[str, ...] = ("overall",), **more: object
 ) -> Benchmark:
-    made = bench([{"case_id": "1", "images": ["x.png"]}, {"case_id": "2"}], {"x.png": f"picture of {name}".encode()})
+    made = bench(
+        [{"case_id": "1", "images": ["x.png"]}, {"case_id": "2", "images": []}],
+        {"x.png": f"picture of {name}".encode()},
+    )
     annotations = pd.DataFrame(
         [(case, who, dimension, "A") for case in "12" for who in ("Dr A", "consensus") for dimension in dimensions],
         columns=["case_id", "annotator", "dimension", "choice"],
