@@ -189,7 +189,7 @@ def test_an_interrupted_report_leaves_no_process_and_resumes(lab: Any, publish: 
     code = f"{terminal}\nfrom pathlib import Path\nfrom mrb_lib.report.pipeline import report\n{pin}\n{call}"
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as process:
         try:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 300
             while not mark.is_file() or not mark.read_text():
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
