@@ -256,8 +256,7 @@ def test_what_cannot_be_served_is_refused(
 
 
 @pytest.mark.parametrize("name", NINE)
-@pytest.mark.parametrize("ending", ["", "+generative", "+vllm"])
-@pytest.mark.parametrize("is_trusted", [True, False])
+@pytest.mark.parametrize(("ending", "is_trusted"), [("", True), ("", False), ("+generative", True), ("+vllm", True)])
 def test_models_with_code_of_their_own_name_vllm_before_anything_is_downloaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, ending: str, is_trusted: bool
 ) -> None:

@@ -121,7 +121,7 @@ MAKES: dict[str, Callable[[], Made]] = {
 ALONE = ("mllama", "paligemma")
 
 
-CASES = PICTURED[PICTURED["case_id"].isin(["short", "two", "none", "same"])]
+CASES = PICTURED[PICTURED["case_id"].isin(["short", "two", "none"])]
 
 
 def shown_to(name: str) -> pd.DataFrame:

@@ -96,7 +96,7 @@ class TestEqualToAskingAlone:
             asked,
             backwards[backwards["case_id"].map(place) > 3],
             backwards[backwards["case_id"].map(place) <= 3],
-            *(asked[asked["case_id"] == case] for case in place),
+            *(asked[asked["case_id"] == case] for case in ("none", "two", "marks")),
             asked[asked["order"] == "BA"],
             asked[asked["dimension"] == "creativity"],
             asked[asked["case_id"] == "two"].iloc[[4]],
