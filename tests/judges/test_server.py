@@ -103,7 +103,7 @@ def test_letters_are_read_from_a_server_of_its_own_that_is_recorded_and_gone(pla
     assert place.is_clear()
 
 
-@pytest.mark.parametrize("behaviour", ["lists names", "lists models", "is a list", "says hello"])
+@pytest.mark.parametrize("behaviour", ["lists models", "is a list", "says hello"])
 def test_a_list_of_models_of_another_form_is_read(place: Place, behaviour: str) -> None:
     served = read_manifest(place.judge(behaviour=behaviour).folder).provenance["server"]
     assert isinstance(served, dict)
