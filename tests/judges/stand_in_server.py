@@ -1,7 +1,7 @@
 """An OpenAI-compatible server for tests, started as a command: stand_in_server.py BEHAVIOUR NOTES MODEL PORT [MORE...].
 
 It writes its process id and that of a child, which ignores being asked to end, to the file NOTES, with all arguments.
-BEHAVIOUR is "answers", also with another list of models ("lists names", "lists models", "is a list", "says hello"),
+BEHAVIOUR is "answers", also with another list of models ("lists models", "is a list", "says hello"),
 "dies" at the start, "hangs" before it listens, "has no list", or "breaks" at the third request.
 """
 
@@ -46,7 +46,6 @@ def main(behaviour: str, notes: str, model: str, port: str, *more: str) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     name, pages = f"served/{model}", {"/version": {"version": "9.8.7"}}
     listed = {
-        "lists names": {"data": [name]},
         "lists models": {"models": [{"name": name}]}, "is a list": [{"id": name}], "says hello": {"status": "ok"},
     }  # fmt: skip
     if behaviour != "has no list":

@@ -103,7 +103,7 @@ def test_letters_are_read_from_a_server_of_its_own_that_is_recorded_and_gone(pla
     assert place.is_clear()
 
 
-@pytest.mark.parametrize("behaviour", ["lists names", "lists models", "is a list", "says hello"])
+@pytest.mark.parametrize("behaviour", ["lists models", "is a list", "says hello"])
 def test_a_list_of_models_of_another_form_is_read(place: Place, behaviour: str) -> None:
     served = read_manifest(place.judge(behaviour=behaviour).folder).provenance["server"]
     assert isinstance(served, dict)
@@ -256,8 +256,7 @@ def test_what_cannot_be_served_is_refused(
 
 
 @pytest.mark.parametrize("name", NINE)
-@pytest.mark.parametrize("ending", ["", "+generative", "+vllm"])
-@pytest.mark.parametrize("is_trusted", [True, False])
+@pytest.mark.parametrize(("ending", "is_trusted"), [("", True), ("", False), ("+generative", True), ("+vllm", True)])
 def test_models_with_code_of_their_own_name_vllm_before_anything_is_downloaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, ending: str, is_trusted: bool
 ) -> None:

@@ -27,7 +27,7 @@ from mrb_lib.verdicts.training import training_cases
 from tests.several_parts import several_parts
 from tests.training_records import record_of
 
-CASES = {"one": 12, "two": 9}
+CASES = {"one": 9, "two": 6}
 PROBES = ("response/lengthened:1", "image/swapped-organ")
 JURY = "consensus-of:longer,shorter"
 SIMULATED = ("Fictor-72B", "simulated-careful", "simulated-hasty", "simulated-specialist", "simulated-wordy")
@@ -109,7 +109,7 @@ def test_a_judge_of_the_same_settings_is_one_and_can_go_on(folder: Path, merged:
     for done in judge(merged, runs, names, probes=ProbeOptions(PROBES)):
         assert (done.made, done.other_runs) == (0, ())
     [first] = judge(merged, runs, ["first"])
-    assert (first.before, first.made) == (5 * 12, 16 * 12)
+    assert (first.before, first.made) == (5 * 12, 10 * 12)
     assert runs_on_other_cases(runs, merged.case_fingerprint()) == []
     manifests = {manifest.judge: manifest for manifest in map(read_manifest, run_folders(runs))}
     assert set(SIMULATED) < set(manifests)

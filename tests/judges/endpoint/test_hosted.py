@@ -222,7 +222,7 @@ def test_what_a_run_may_cost_is_said_before_the_first_request_and_may_be_decline
 def test_a_server_that_falls_silent_ends_the_run_and_what_it_said_is_kept(
     server: ChatServer, tmp_path: Path, n_answered: int, said: str
 ) -> None:
-    """Of 12,000 requests, each of which would have six attempts of `timeout_s`."""
+    """Of 2,000 requests, each of which would have six attempts of `timeout_s`."""
     ended, made = Event(), list[pd.DataFrame]()
 
     def answer(received: Received) -> Response:
@@ -233,7 +233,7 @@ def test_a_server_that_falls_silent_ends_the_run_and_what_it_said_is_kept(
     server.answer = answer
     try:
         with pytest.raises(RunError, match=said) as stopped:
-            stream = served(server.url, tmp_path, timeout_s=0.2, **PRICES).stream(batches(12_000))
+            stream = served(server.url, tmp_path, timeout_s=0.2, **PRICES).stream(batches(2_000))
             made.extend(verdicts for _, verdicts in stream)
     finally:
         ended.set()
@@ -336,9 +336,9 @@ def test_a_server_that_takes_two_at_a_time_is_asked_fewer(server: ChatServer) ->
     """Refused requests cost no verdict, and become rare."""
     server.answer = lambda _: error(429, "slow down") if server.busy > 2 else message(REPLY)
     judging = served(server.url, concurrency=16)
-    frames = [verdicts for _, verdicts in judging.stream(batches(150))]
+    frames = [verdicts for _, verdicts in judging.stream(batches(80))]
     assert set(pd.concat(frames)["status"]) == {"ok"}
-    assert len(server.received) < 150 * 2
+    assert len(server.received) < 80 * 2
 
 
 @pytest.mark.parametrize(
