@@ -144,8 +144,3 @@ def test_an_average_that_lacks_labels_is_worth_as_many_cases_as_have_its_error()
     assert found.error[0] == pytest.approx(found.replicates.std(), rel=0.05)
     independent = found.value * (1 - found.value) / found.error**2
     assert effective_size(found) == pytest.approx(independent, rel=0.05)
-
-
-def test_resamples_must_not_be_negative() -> None:
-    with pytest.raises(InputError, match="resamples -1: must not be negative"):
-        Sampling.of(cases_of(4), None, -1, 0)

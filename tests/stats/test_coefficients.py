@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import pingouin
 import pytest
-from statsmodels.stats.inter_rater import fleiss_kappa
 
 from mrb_lib.stats.coefficients import coefficients, scaled
 from mrb_lib.stats.estimation import Quantity
@@ -46,21 +45,6 @@ def test_alpha_equals_krippendorff(level: str, annotators: int, fewest: int) -> 
     assert found == pytest.approx(expected, abs=1e-12)
 
 
-def test_fleiss_equals_statsmodels_where_nobody_is_missing() -> None:
-    labels = random_labels(40, 4, 5, 5)
-    found = value(made(labels, "nominal", list("abcd"))["fleiss_kappa"])
-    assert found == pytest.approx(fleiss_kappa(votes_of(labels, 4)), abs=1e-12)
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_weight_is_a_repetition(level: str) -> None:
-    labels, weight = random_labels(20, 3, 4, 1), np.random.default_rng(0).integers(0, 4, 20)
-    repeated = made(np.repeat(labels, weight, axis=0), level, list("123"))
-    for name, quantity in made(labels, level, list("123")).items():
-        if "kappa" not in name or name == "fleiss_kappa":  # pairs that share two cases are chosen before any resample
-            assert value(quantity, weight) == pytest.approx(value(repeated[name]), abs=1e-12, nan_ok=True), name
-
-
 @pytest.mark.parametrize(
     ("level", "expected"),
     [
@@ -76,14 +60,6 @@ def test_missing_annotators_as_in_irrcac(level: str, expected: list[float]) -> N
     found = made(raters.T[:, None] - 1, level, list("12345"))
     names = ["percent_agreement", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1", "gwet_ac2"][: len(expected)]
     assert [value(found[name]) for name in names] == pytest.approx(expected, abs=5e-6)
-
-
-def test_one_category_is_undefined_but_for_ac1_with_others_in_use() -> None:
-    labels = np.zeros((2, 1, 3), dtype=np.int64)
-    found = {name: value(each) for name, each in made(labels, "ordinal", list("ab")).items()}
-    assert (found["percent_agreement"], found["gwet_ac1"], found["gwet_ac2"]) == (1, 1, 1)
-    assert np.isnan([found[name] for name in ("fleiss_kappa", "krippendorff_alpha", "cohen_kappa")]).all()
-    assert "gwet_ac1" not in made(labels, "nominal", list("ab"), used=1)
 
 
 def test_one_score_between_others_is_one_category_whatever_rounding_does() -> None:

@@ -63,17 +63,6 @@ def test_a_table_made_again_is_the_same_to_the_last_digit_from_panels_too(full: 
         pd.testing.assert_frame_equal(full_table(table, by=None), second, check_exact=True)
 
 
-def test_the_omnibus_rows_follow_the_pairs() -> None:
-    rows = analyze(benchmark(), verdicts_of(VERDICTS), "significance", policy="strict", resamples=50)
-    assert rows["part"].tolist() == ["pair"] * 3 + ["omnibus"] * 2 + ["letters"] * 3
-    last = rows[rows["test"].eq("cochran_q")].iloc[0]
-    assert (last["judges"], last["df"]) == (3, 2)
-    alone = verdicts_of({key: value for key, value in VERDICTS.items() if key[0] == "j1"})
-    only = analyze(benchmark(), alone, "significance", resamples=50)
-    assert only["part"].tolist() == ["omnibus", "letters"]
-    assert set(only["reason"]) == {"there is one judge only"}
-
-
 @pytest.mark.parametrize("table", OF_PREFERENCES)
 def test_a_table_of_verdicts_needs_verdicts_and_every_table_the_columns_it_is_told(full: Data, table: str) -> None:
     for verdicts in (None, verdicts_of(VERDICTS).iloc[:0]):

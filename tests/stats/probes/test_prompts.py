@@ -8,7 +8,6 @@ import pytest
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.methods.paired_verdicts import OTHER_SETTINGS, UNKNOWN_PROMPTS
-from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.probes import NO_NOISE, NO_PROBES
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.store import run_prompts
@@ -133,12 +132,3 @@ def test_the_sentence_names_the_largest_change() -> None:
     assert said.startswith("Accuracy differs significantly in 1 of 2 comparisons of two prompts of one judge (largest:")
     assert "largest: x, -" in said
     assert "Choices change significantly beyond noise in 1 of the 2 comparisons" in said
-
-
-def test_all_tests_of_prompts_are_corrected_in_one_family() -> None:
-    rows = templates(VERDICTS, GOLD, CASES, prompts=PROMPTS, by="organ", resamples=0)
-    for _, own in rows.groupby(["by", "subfield"], dropna=False):
-        p = own[["p_value", "changed_p", "shared_p"]].to_numpy(float)
-        assert p.shape == (3, 3)
-        adjusted = own[["p_adjusted", "changed_p_adjusted", "shared_p_adjusted"]].to_numpy(float)
-        np.testing.assert_allclose(adjusted, adjust(p.ravel(), "holm").reshape(p.shape))

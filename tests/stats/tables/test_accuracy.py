@@ -11,7 +11,6 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.schema import DIMENSIONS, POLICIES
 from tests.stats.small_tables import (
@@ -38,13 +37,6 @@ def test_every_case_is_scored_or_counted_as_excluded() -> None:
     assert rows.loc["gaps", ["n", "n_excluded", "accuracy"]].tolist() == [1, 5, 1]
     assert rows.loc["gaps", ["low", "high"]].isna().all()
     assert "fewer than two clusters" in rows.loc["gaps", "reason"]
-
-
-def test_verdicts_of_one_order_only_are_said_where_the_policy_reads_both() -> None:
-    tables = tables_of({("once", "AB"): "ABAB", ("both", "AB"): "ABAB", ("both", "BA"): "ABAA"}, "ABAA")
-    for policy, judges in (("balanced", ["once"]), ("official", [])):
-        rows = accuracy(*tables, policy=policy, **FAST)
-        assert rows.loc[rows["reason"].str.contains("in one order only", na=False), "judge"].tolist() == judges
 
 
 def test_answered_keeps_its_coverage_beside_it() -> None:
@@ -193,15 +185,6 @@ def test_a_subfield_in_one_cluster_leaves_the_macro_mean_without_an_interval(clu
 def test_a_subfield_without_a_scored_case_is_not_in_the_macro_mean() -> None:
     tables = tables_of({("j", "AB"): "AAB-"}, "AAAA", organ=["eye", "eye", "foot", "lung"])
     assert accuracy(*tables, by="organ", resamples=50)["macro_accuracy"].iloc[0] == 0.5
-
-
-def test_accuracy_and_differences_are_of_the_same_draws() -> None:
-    """The interval of a judge against one that is always wrong is that of its accuracy."""
-    letters = "".join(np.random.default_rng(5).choice(list("AABT"), 70))
-    tables = tables_of({("a", "AB"): letters, ("b", "AB"): "B" * 70}, "A" * 70)
-    single = accuracy(*tables, resamples=500).iloc[0]
-    pair = significance(*tables, resamples=500).iloc[0]
-    assert pair[["low", "high"]].tolist() == pytest.approx([single["low"], single["high"]], abs=1e-6)
 
 
 CONSTANTS = {"constant-A": "A", "constant-B": "B", "constant-tie": "T"}
@@ -371,17 +354,6 @@ def partial_judge() -> Tables:
     one, other, poor = (rng.random(200) < np.where(easy, *two) for two in ((1.0, 0.7), (1.0, 0.72), (0.9, 0.5)))
     right = {"one": one, "other": other, "poor": np.where(easy, poor, -1)}
     return judged({name: np.stack([own, own]) for name, own in right.items()}, "ABBA" * 50)
-
-
-def test_a_judge_on_the_easiest_cases_is_not_ranked_and_the_sentence_does_not_name_it(partial_judge: Tables) -> None:
-    rows = accuracy(*partial_judge, resamples=200).set_index("judge")
-    assert rows["accuracy"].idxmax() == "poor"
-    assert pd.isna(rows.loc["poor", "rank"])
-    assert "fewer than half of the cases" in rows.loc["poor", "reason"]
-    assert sorted(rows.loc[["one", "other"], "rank"]) == [1, 2]
-    said = TABLES["accuracy"].says(rows.reset_index())
-    assert "poor" not in said
-    assert "1 of 3 judges are not ranked" in said
 
 
 def test_pairs_are_compared_on_shared_cases_with_the_better_judge_first(partial_judge: Tables) -> None:

@@ -7,7 +7,7 @@ from scipy import optimize, special
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.methods.calibration_error import fitted, log_odds, recalibrated, temperature
+from mrb_lib.stats.methods.calibration_error import recalibrated, temperature
 from mrb_lib.stats.methods.forecasts import FOLDS, Forecasts, folds
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.tables import calibration as reasons
@@ -164,14 +164,6 @@ def test_of_twelve_innocent_judges_the_sentence_seldom_names_one() -> None:
     assert (alone > 0).mean() > 0.15
 
 
-def test_an_overconfident_judge_among_innocent_ones_is_named_with_its_gap() -> None:
-    table = calibration(*innocent(400, 1, 5, too_sure=4.0))
-    row = part_of(table, "summary").set_index("judge").loc["j03"]
-    assert row[["family", "p_adjusted"]].tolist() == pytest.approx([12, 12 * row["p_value"]])
-    said = f"On d0000, 1 of 12 judges is significantly overconfident. j03 is right {row['accuracy']:.0%} of the time"
-    assert SPEC.says(table).startswith(said)
-
-
 def test_forecasts_that_are_bounds_are_counted_among_the_forecasts_and_in_their_group() -> None:
     verdicts = verdicts_of({"j": np.array([0.9, 0.8, 0.2, np.nan, 0.7])})
     verdicts["p_a_bound"] = ["at least", None, "at most", None, "at least"]
@@ -226,31 +218,3 @@ def test_folds_keep_clusters_together_and_are_of_equal_size() -> None:
     sizes = np.bincount(fold[::3], minlength=FOLDS)
     assert sizes.max() - sizes.min() <= 1
     assert not np.array_equal(fold, dealt(codes, 10))
-
-
-def test_one_fold_without_a_best_temperature_is_enough() -> None:
-    """The one wrong forecast of a cell is in one fold: the others, without it, have no best temperature."""
-    (f, odds, towards), fold = drawn(60, 2, 6), dealt(np.arange(60), 0)
-    first = f.cell == 0
-    towards = np.where(first, np.abs(odds) * np.where(f.case == 7, -1, 1), towards)
-    p = recalibrated(f, odds, towards, fold)
-    found = temperature(f, towards, np.arange(60))
-    assert np.isfinite(found.statistic(found.adds.sum(axis=0))).all()
-    assert np.isnan(p[first]).all()
-    assert np.isfinite(p[~first]).all()
-
-
-def test_where_no_temperature_is_best_there_is_none() -> None:
-    """A judge worse than chance would be told to say one half everywhere; one that is always right, to be certain."""
-    generator = np.random.default_rng(5)
-    odds = np.abs(generator.normal(0, 2, 100))
-    assert np.isnan([fitted(odds), fitted(-odds), fitted(np.empty(0))]).all()
-
-
-@pytest.mark.parametrize("spread", [0.01, 1.0, 30.0])
-def test_temperatures_far_from_one_are_found(spread: float) -> None:
-    generator = np.random.default_rng(8)
-    truth = generator.normal(0, 1.5, 400)
-    odds = log_odds(special.expit(np.clip(truth * spread, -13, 13)))
-    towards = np.where(generator.random(400) < special.expit(truth), odds, -odds)
-    assert 1 / fitted(towards) == pytest.approx(1 / best(towards, 1 / spread), rel=1e-5)

@@ -140,17 +140,6 @@ def gap(value: np.ndarray, first: np.ndarray, codes: np.ndarray) -> Any:
     return unpaired(np.where(first, value, np.nan), np.where(first, np.nan, value), sampling)
 
 
-def test_a_cluster_on_both_sides_takes_what_both_share_off() -> None:
-    """Every cluster has one case of each side, as alike as can be: the difference is the same in all, and certain."""
-    rng = np.random.default_rng(2)
-    first = np.tile([True, False], 40)[:, None]
-    value = np.repeat(rng.random(40), 2)[:, None] + np.where(first, 0.1, 0.0) + rng.normal(0, 0.01, (80, 1))
-    apart, together = (gap(value, first, codes) for codes in (np.arange(80), np.repeat(np.arange(40), 2)))
-    assert together.error[0] < apart.error[0] / 10
-    paired = value[::2, 0] - value[1::2, 0]
-    assert together.error[0] == pytest.approx(paired.std(ddof=1) / np.sqrt(40))
-
-
 def test_a_judge_without_a_cutoff_is_a_row_with_the_reason() -> None:
     row = contamination(THREE).set_index("judge").loc["j2"]
     assert row["reason"] == NO_CUTOFF

@@ -199,26 +199,8 @@ def test_discriminations_are_those_of_other_packages() -> None:
     assert discriminations(value) == pytest.approx(lavaan, abs=0.08)
 
 
-def test_they_do_not_depend_on_how_often_the_cases_are_there_and_skip_missing_scores() -> None:
-    value = drawn(400, 6)
-    expected = discriminations(value)
-    assert discriminations(np.hstack([value, value])) == pytest.approx(expected, abs=1e-9)
-    assert discriminations(np.hstack([value, np.full((6, 50), np.nan)])) == pytest.approx(expected, abs=1e-9)
-    absent = np.vstack([value, np.full((1, 400), np.nan)])
-    assert discriminations(absent) == pytest.approx(np.append(expected, 0.0), abs=1e-9)
-
-
 def test_an_algorithm_that_has_not_converged_gives_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     value = drawn(500, 7)
     assert discriminations(value) is not None
     monkeypatch.setattr(mantel_haenszel, "_STEPS", 1)
     assert discriminations(value) is None
-
-
-def test_two_judges_have_no_weights_and_a_contrary_judge_counts_for_nothing() -> None:
-    value = drawn(500, 7)
-    assert discriminations(value[4:]) is None
-    contrary = np.vstack([value[2:], 1 - value[5]])
-    assert discriminations(contrary)[-1] == 0.0
-    perfect = np.vstack([value, np.ones(500)])
-    assert np.isfinite(discriminations(perfect)).all()

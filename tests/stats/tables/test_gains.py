@@ -106,12 +106,6 @@ def test_a_base_is_asked_by_the_engine_that_asks_the_tuned_judge_where_there_is_
         assert set(zip(rows["base"], rows["tuned"], strict=True)) == {("base", "tuned"), (base, "tuned+generative")}
 
 
-def test_without_a_pair_there_is_no_row() -> None:
-    rows = made(groups=groups_of(dict.fromkeys(JUDGES, "open")))
-    assert rows.empty
-    assert rows["n_seen"].dtype == "Int64"
-
-
 @pytest.mark.parametrize(
     ("pair", "said"),
     [(("nobody", TUNED), "judge 'nobody'"), ((BASE, "nobody"), "judge 'nobody'"), ((BASE, BASE), "its own base")],

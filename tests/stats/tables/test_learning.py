@@ -159,21 +159,6 @@ def test_a_useless_ingredient_is_significant_as_rarely_as_a_test_promises() -> N
     assert (found <= 0.05).mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 80)
 
 
-def test_swap_augmentation_that_takes_away_position_bias_is_seen() -> None:
-    rng = np.random.default_rng(5)
-    right, leans = rng.uniform(size=(3, N)) < 0.75, rng.uniform(size=(3, N)) < 0.4
-    gold = np.arange(N) % 2 == 0  # whether it is A
-    shown = {f"swapped-{run}": np.stack([right[run]] * 2) for run in range(3)}
-    shown |= {f"unswapped-{run}": np.where(leans[run], [gold, ~gold], right[run]) for run in range(3)}
-    verdicts, labels, _ = judged(shown, "AB" * (N // 2))
-    stated = recipes_of({judge: {"swap": judge.startswith("swapped")} for judge in shown})
-    rows = gains(verdicts, labels, CASES, records=stated, resamples=200).set_index("quantity")
-    assert rows["gain"]["first_rate"] == pytest.approx(-leans.mean() / 2)
-    assert rows["high"]["first_rate"] < 0
-    assert rows["low"]["consistency"] > 0.3
-    assert rows["p_adjusted"]["first_rate"] < 0.01
-
-
 def test_a_series_has_its_judges_on_the_same_cases_and_one_training_each_cannot_tell() -> None:
     """Issue 42, fault 15: another training moves the accuracy as well, which an interval over cases does not hold."""
     cases = cases_of(2000)

@@ -161,12 +161,6 @@ def test_a_display_worked_out_by_hand() -> None:
     assert letter_display(matrix(3, list(combinations(range(3), 2)))) == ["a", "b", "c"]
 
 
-def test_piephos_point_that_lines_cannot_draw() -> None:
-    """The first and the last differ neither from the middle nor among themselves, but the middle two do."""
-    shown = letter_display(matrix(4, [(1, 2)]))
-    assert shown == ["ab", "a", "b", "ab"]
-
-
 def test_more_letters_than_the_alphabet() -> None:
     shown = letter_display(matrix(30, list(combinations(range(30), 2))))
     assert shown[25:28] == ["z", "A", "B"]
@@ -209,17 +203,6 @@ def test_judges_that_differ_alike_in_every_cluster_share_no_letter() -> None:
     rows = letters(*judged(right, cluster=list(np.repeat(np.arange(20), 5))), resamples=50)
     assert rows["judge_1"].tolist() == ["perfect", "middle", "worthless"]
     assert rows["letters"].tolist() == ["a", "b", "c"]
-
-
-def test_a_family_of_all_dimensions_is_corrected_together() -> None:
-    generator = np.random.default_rng(3)
-    one, other = (random_verdicts(generator, 30, 3) for _ in range(2))
-    both = pd.concat([one, other.assign(dimension="accuracy")])
-    gold = pd.concat([gold_of("AB" * 15), gold_of("AB" * 15, "accuracy")])
-    rows = letters(both, gold, cases_of(30), family="all", resamples=0)
-    assert (rows["family"] == 6).all()
-    assert (rows["family_scope"] == "all").all()
-    assert rows["dimension"].drop_duplicates().tolist() == ["accuracy", "overall"]
 
 
 def test_judges_without_common_cases_are_not_shown_to_differ() -> None:
