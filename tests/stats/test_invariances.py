@@ -102,7 +102,7 @@ FEW_CASES = {
 }  # fmt: skip
 
 
-# Odds ratios are in test_dif, shares of few reviewed cases in test_adjudication, the others draw or weigh cases.
+# Odds ratios are in test_dif, few cases are reviewed, the others draw or weigh cases.
 @tables_but("adjudication", "dif", "difficulty", "power", "ppi", "transfer")
 def test_copies_of_cases_in_one_cluster_add_no_certainty(full: Data, table: str) -> None:
     def thrice(rows: pd.DataFrame) -> pd.DataFrame:

@@ -24,6 +24,7 @@ from tests.stats.small_tables import (
     significance,
     tables_of,
     verdicts_of,
+    with_first,
 )
 
 FAST = {"resamples": 200, "seed": 0}
@@ -104,22 +105,6 @@ def test_exactly_ten_wrong_answers_are_not_few_whatever_the_rounding(n: int) -> 
     assert rows["interval"].to_dict() == {"ten": "t" if n < 50 else "percentile", "nine": "deff"}
 
 
-@pytest.mark.parametrize("resamples", [0, 200])
-def test_the_interval_names_the_one_that_is_there(resamples: int) -> None:
-    """Percentiles are absent without resamples, and the reason says so; Wilson's needs none."""
-    case = np.arange(60)
-    rows = accuracy(*judged({"half": case % 2 == 0, "nearly": case < 58}), resamples=resamples).set_index("judge")
-    half, nearly = rows.loc["half"], rows.loc["nearly"]
-    assert nearly[["low", "high"]].tolist() == pytest.approx(proportion_confint(58, 60, method="wilson"))
-    assert nearly["interval"] == "deff"
-    if resamples:
-        assert half["interval"] == "percentile"
-    else:
-        assert half[["low", "high", "interval"]].isna().all()
-        assert "no resamples" in half["reason"]
-        assert "no interval of accuracy" not in str(nearly["reason"])
-
-
 def cr2(value: pd.Series, cluster: pd.Series) -> float:
     """Bell and McCaffrey's (2002) error: the sum of residuals of each cluster over the root of 1 - its share."""
     sums, share = (value - value.mean()).groupby(cluster).sum(), cluster.value_counts(normalize=True)
@@ -138,24 +123,17 @@ def test_the_standard_error_is_cr2_over_clusters(policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", ["balanced", "official"])
-def test_above_constant_is_paired_with_an_error_robust_to_clusters(policy: str) -> None:
-    """Student's t has the degrees of freedom of the comparison, in `significance`, with that constant."""
+def test_above_constant_is_the_pair_of_the_table_significance(policy: str) -> None:
     generator = np.random.default_rng(2)
     cases = cases_of(100, cluster=list(generator.integers(0, 12, 100)))
     verdicts, gold = random_verdicts(generator, 100, judges=2), gold_of("".join(generator.choice(list("AABT"), 100)))
     rows = accuracy(verdicts, gold, cases, references=1, policy=policy, resamples=0).set_index("judge")
-    label = {"A": "A", "B": "B", "tie": "T"}[rows.loc["best constant", "label"]]
-    constant = verdicts_of({"c": label * 100})
+    constant = verdicts_of({"c": {"A": "A", "B": "B", "tie": "T"}[rows.loc["best constant", "label"]] * 100})
     pairs = significance(pd.concat([verdicts, constant]), gold, cases, policy=policy, resamples=200)
-    scores = correctness(pd.concat([verdicts, constant]), gold, policy)
-    wide = scores.pivot_table(index="case_id", columns="judge", values="score")
     for name in ("j0", "j1"):
-        difference = (wide[name] - wide["c"]).dropna()
-        error = cr2(difference, cases.set_index("case_id")["cluster"][difference.index])
-        [df] = pairs.loc[[{"c", name} == {*pair} for pair in pairs[["judge_1", "judge_2"]].to_numpy()], "df"]
-        ends = difference.mean() + t.ppf(0.975, df) * error * np.array([-1, 1])
-        columns = ["above_constant", "above_constant_low", "above_constant_high"]
-        assert rows.loc[name, columns].tolist() == pytest.approx([difference.mean(), *ends], abs=1e-9)
+        pair = with_first(pairs, name).query("judge_1 == @name and judge_2 == 'c'").iloc[0]
+        above = rows.loc[name, ["above_constant", "above_constant_low", "above_constant_high"]]
+        assert above.tolist() == pytest.approx(pair[["difference", "low", "high"]].tolist(), abs=1e-9)
 
 
 def test_macro_is_the_unweighted_mean_over_subfields() -> None:
@@ -293,7 +271,6 @@ def test_shares_of_ties_stand_beside_those_of_the_annotators() -> None:
 
 
 N = 90
-SIX = {"resamples": 800, "policy": "official"}
 
 
 def average(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: object) -> pd.DataFrame:
@@ -321,20 +298,6 @@ def test_the_average_is_the_mean_of_the_accuracies_overall_and_in_every_subfield
     assert len(shown) == 3 * 4
     assert shown.reindex(expected.index).to_numpy() == pytest.approx(expected.to_numpy())
     assert rows[rows["subfield"].isna()]["rank"].tolist() == [1, 2, 3]
-
-
-def test_dimensions_that_say_the_same_gain_nothing_and_independent_ones_do() -> None:
-    rng = np.random.default_rng(4)
-    one = "".join(rng.choice(list("AB"), N, p=[0.7, 0.3]))
-    gold = pd.concat([gold_of("A" * N, name) for name in DIMENSIONS], ignore_index=True)
-    widths = []
-    for letters in ([one] * 6, ["".join(rng.permutation(list(one))) for _ in range(6)]):
-        said = [verdicts_of({("j", "AB"): text}, name) for text, name in zip(letters, DIMENSIONS, strict=True)]
-        tables = pd.concat(said, ignore_index=True), gold, cases_of(N)
-        row, single = average(*tables, **SIX).iloc[0], accuracy(*tables, **SIX)
-        widths.append((row["high"] - row["low"]) / (single["high"] - single["low"]).mean())
-    assert widths[0] == pytest.approx(1, abs=1e-9)
-    assert 0.3 < widths[1] < 0.55, "about one over the root of six"
 
 
 def test_a_dimension_without_a_scored_case_leaves_it_undefined_and_says_so() -> None:

@@ -8,7 +8,6 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.annotators import adjudicated_gold
-from mrb_lib.stats.intervals import wilson
 from mrb_lib.stats.tables.adjudication import NO_REASON, NOT_REVIEWED, reviewer_agreement
 from tests.stats.small_tables import (
     Tables,
@@ -127,19 +126,6 @@ def test_reasons_go_to_the_judges_they_are_about() -> None:
     assert found["share"].tolist() == [1, 1, 1, 0.5]
     assert found.iloc[3][["share_low", "share_high"]].tolist() == pytest.approx([0.5 - half, 0.5 + half])
     assert found["share_low"].isna().tolist() == found["reason"].notna().tolist() == [True, True, False, False]
-
-
-def test_the_interval_of_a_share_resamples_clusters() -> None:
-    """Clusters of ten like cases tell as little as one case each: the interval is that of 60 cases, not of 600."""
-    has = np.repeat(np.random.default_rng(11).random(60) < 0.5, 10)
-    said = adjudications_of(
-        *((f"c{i}", "r1", "gold_right", None, None, "j", ["x" if x else "y"]) for i, x in enumerate(has))
-    )
-    tables = judged({"j": has & False}, cluster=[f"k{i // 10}" for i in range(600)])
-    found = adjudication(said, tables, part="reasons", resamples=2000).set_index("reason_given").loc["x"]
-    low, high = wilson(np.array([has.mean()]), np.array([60]))
-    assert (found["interval"], found["n_cases"]) == ("percentile", 600)
-    assert [found["share_low"], found["share_high"]] == pytest.approx([low[0], high[0]], abs=0.03)
 
 
 def test_the_leaderboard_moves_as_the_labels_do() -> None:

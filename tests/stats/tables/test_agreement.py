@@ -8,7 +8,7 @@ import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import cohen_kappa_score
@@ -25,11 +25,6 @@ from mrb_lib.tables.schema import LEVELS
 from tests.stats.small_tables import agreement, annotations_of, annotator_pairs, cases_of
 
 COEFFICIENTS = ["percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1"]
-
-
-def of_units(units: list[str]) -> pd.DataFrame:
-    """Annotations from one word a case, one letter an annotator."""
-    return annotations_of({f"r{i}": "".join(column) for i, column in enumerate(zip(*units, strict=True))})
 
 
 def test_categories_of_ac1_are_those_in_use_anywhere_in_the_benchmark() -> None:
@@ -64,17 +59,6 @@ def test_consensus_beside_annotators_is_nobodys_vote() -> None:
     first = agreement(annotations_of(people), cases_of(5), resamples=50)
     second = agreement(annotations_of({**people, "consensus": "AABAA"}), cases_of(5), resamples=50)
     pd.testing.assert_frame_equal(first, second)
-
-
-units = st.lists(st.text("ABT-", min_size=4, max_size=4), min_size=3, max_size=9)
-
-
-@given(units)
-@settings(max_examples=20, deadline=None)
-def test_a_unanimous_case_never_lowers_percent_agreement(table: list[str]) -> None:
-    before, after = (agreement(of_units(own), cases_of(len(own)), resamples=0) for own in (table, [*table, "AAAA"]))
-    if len(before) and not np.isnan(before["percent_agreement"].iloc[0]):
-        assert after["percent_agreement"].iloc[0] >= before["percent_agreement"].iloc[0] - 1e-12
 
 
 def test_bad_input_is_refused() -> None:

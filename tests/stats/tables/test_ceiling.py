@@ -140,17 +140,6 @@ def test_the_verdict_is_where_the_difference_is_significant(right: float, verdic
     assert signs.get(verdict, row["difference_low"] <= 0 <= row["difference_high"])
 
 
-def test_a_judge_has_no_rows_for_a_dimension_that_it_never_judged() -> None:
-    letters = noisy({"a": 0.8, "b": 0.8, "c": 0.8, "j": 0.5, "k": 0.5}, 50, 6)
-    judges, names = {name: letters.pop(name) for name in "jk"}, ("overall", "accuracy")
-    people = pd.concat([annotations_of(letters, name) for name in names], ignore_index=True)
-    verdicts = pd.concat([verdicts_of(judges), verdicts_of({"j": judges["j"]}, "accuracy")], ignore_index=True)
-    table = ceiling(verdicts, people, cases_of(50), **FAST)
-    judged = table.dropna(subset="judge")[["judge", "dimension"]].drop_duplicates()
-    assert sorted(map(tuple, judged.to_numpy())) == [("j", "accuracy"), ("j", "overall"), ("k", "overall")]
-    assert (table["n"] > 0).all()
-
-
 def test_a_verdict_is_corrected_over_all_judges_and_a_small_sample_cannot_tell() -> None:
     """Of 40 cases nobody can tell a judge 7 points below; "within" said so little that it read as a finding."""
     letters = noisy(dict.fromkeys("abc", 0.9) | {f"j{i:02d}": 0.8 for i in range(12)}, 40, 7)

@@ -11,7 +11,7 @@ from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.methods.welch import unpaired
 from mrb_lib.stats.scoring import correctness
-from mrb_lib.stats.tables.contamination import NO_CONTROL, NO_CUTOFF, NO_DATES, NONE_THERE, OF_BASE, days
+from mrb_lib.stats.tables.contamination import NO_CONTROL, NO_CUTOFF, NO_DATES, OF_BASE, days
 from tests.stats.small_tables import (
     accuracy,
     cases_of,
@@ -152,15 +152,6 @@ def test_without_dates_or_cutoffs_the_table_is_one_line() -> None:
     assert bare["reason"].tolist() == [NO_DATES]
     assert contamination(groups_of({"j0": "open"}))["reason"].tolist() == [NO_CUTOFF]
     assert TABLES["contamination"].says(bare) == f"There is nothing to show: {NO_DATES}."
-
-
-def test_cases_on_one_side_only_are_said() -> None:
-    late = contamination(THREE, CASES.assign(date="2026")).set_index("judge").loc["j0"]
-    assert NONE_THERE.format("before") in late["reason"]
-    assert np.isfinite(late["accuracy_after_low"])
-    vague = contamination(THREE, CASES.assign(date="2023")).set_index("judge").loc["j0"]
-    assert vague["n_undated"] == N - vague["n_excluded"]
-    assert vague["reason"] == NO_DATES
 
 
 def test_the_cutoff_of_a_base_is_called_so() -> None:

@@ -6,7 +6,7 @@ import pytest
 from statsmodels.stats.contingency_tables import StratifiedTable
 
 from mrb_lib.stats.methods import mantel_haenszel
-from mrb_lib.stats.methods.mantel_haenszel import discriminations, levels
+from mrb_lib.stats.methods.mantel_haenszel import discriminations
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.dif import CROSSED, NO_OTHERS, NO_SUBFIELDS, TOO_FEW, UNWEIGHTED
 from tests.stats.small_tables import judged, rows_of, table_of
@@ -162,22 +162,6 @@ def test_two_judges_are_matched_by_their_number_and_the_rows_say_so() -> None:
     for judges, alike in ((["j0", "j1"], True), (["j0", "j1", "j2", "j3"], False)):
         found = dif(VERDICTS[VERDICTS["judge"].isin(judges)], GOLD, CASES)
         assert found["reason"].fillna("").str.contains(UNWEIGHTED, regex=False).eq(alike).all()
-
-
-def test_each_case_counts_at_the_level_of_the_judges_it_is_matched_by() -> None:
-    rng = np.random.default_rng(3)
-    value = rng.choice([0.0, 0.5, 1.0, np.nan], (JUDGES, 60), p=[0.3, 0.1, 0.4, 0.2])
-    value[:, 0] = np.nan
-    anchors, weights = np.array([True, True, False, True, True]), np.array([0.0, 0.5, 1.0, 1.5, 2.0])
-    found = levels(value, anchors, weights)
-    for judge, case in np.ndindex(JUDGES, 60):
-        if np.isnan(value[judge, case]):
-            assert found[judge, case] == -1
-            continue
-        matching = [j for j in range(JUDGES) if anchors[j] or j == judge]
-        here = [j for j in matching if np.isfinite(value[j, case])]
-        share = weights[here] @ value[here, case] / weights[here].sum() if weights[here].sum() else 0.0
-        assert found[judge, case] == round(2 * len(matching) * share)
 
 
 def drawn(n: int, seed: int) -> np.ndarray:

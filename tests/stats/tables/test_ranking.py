@@ -182,13 +182,6 @@ def test_it_equals_a_loop_with_ties_missing_labels_and_missing_verdicts(seed: in
     assert row["kendall"] == pytest.approx(expected.mean())
 
 
-def test_orders_by_hand() -> None:
-    """Pairs (01, 02, 12): gold says 0 > 1 > 2; the judge 1 > 0 > 2."""
-    cases = items_of(2, 3)
-    for said, tau in (("BAABAA", 1 / 3), ("AAAAAA", 1), ("TAATAA", 2 / np.sqrt(6))):  # the last is tau-b
-        assert order_row(said, "AAAAAA", cases)["kendall"] == pytest.approx(tau)
-
-
 def test_items_are_those_of_the_column_or_of_question_and_images() -> None:
     named, plain = items_of(3, 3), items_of(3, 3, named=False)
     assert (item_responses(named).item == item_responses(plain).item).all()

@@ -23,13 +23,11 @@ from mrb_lib.stats.tables.bias import (
     UNANIMOUS,
     WEAK,
     fit,
-    votes_of,
 )
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS
 from tests.stats.small_tables import (
     Tables,
-    analysis_of,
     annotations_of,
     bias,
     cases_of,
@@ -300,21 +298,6 @@ def test_a_category_that_is_not_a_preference_is_refused() -> None:
     with pytest.raises(InputError, match="neither"):
         categories = BenchmarkMeta("tables", "general", categories=("A", "B", "tie", "neither"))
         bias(*tables, annotations=annotations, meta=categories)
-
-
-def test_a_changing_crowd_shares_its_seats() -> None:
-    """Twelve people, three a case: seats are anyone's and are regressed together; a panel of three has its own."""
-    rng, cases = np.random.default_rng(2), cases_of(60)
-    seats = np.full((12, 60), "-")
-    for case in range(60):
-        seats[rng.choice(12, 3, replace=False), case] = rng.choice(["A", "B"], 3)
-    crowd = annotations_of({f"a{who}": "".join(row) for who, row in enumerate(seats)})
-    votes = votes_of(analysis_of(cases, annotations=crowd))
-    assert votes.tables == [[0, 1, 2]]
-    assert np.isfinite(votes.share).all()
-    three = votes_of(analysis_of(cases, annotations=annotations_of(dict.fromkeys("abc", "AB" * 30))))
-    assert three.tables == [[0], [1], [2]]
-    np.testing.assert_array_equal(three.others[0, :, :2], [[1, -1]] * 3)
 
 
 def test_what_has_no_estimate_says_why() -> None:
