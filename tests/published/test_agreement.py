@@ -47,18 +47,6 @@ def test_three_annotators(request: pytest.FixtureRequest, name: str, n_cases: in
     assert pairs["cohen_kappa"].tolist() == pytest.approx(PAIRS[name], abs=EXACT)
 
 
-def test_claims_about_one_question_are_not_independent(kqa: Imported) -> None:
-    """By question the intervals are wider."""
-    by_case, by_question = (
-        analyze(kqa.benchmark, None, "agreement", cluster=name).iloc[0] for name in ("case_id", "question_id")
-    )
-    for name in COEFFICIENTS["kqa"]:
-        assert by_case[name] == by_question[name]
-        if name in ("percent_agreement", "gwet_ac1"):
-            widths = [each[f"{name}_high"] - each[f"{name}_low"] for each in (by_case, by_question)]
-            assert widths[1] > widths[0]
-
-
 def test_many_annotators_of_few_cases_each(llmfao: Imported) -> None:
     """Alpha of LLMFAO, where a tie is a label of its own and where it is in the middle."""
     row = analyze(llmfao.benchmark, None, "agreement", pairwise=0, resamples=100).iloc[0]

@@ -193,15 +193,6 @@ def test_nine_clusters_of_the_sizes_of_modalities_cover() -> None:
     )
 
 
-def test_coverage_of_the_agreement_of_a_judge_that_answers_every_case() -> None:
-    generator, sets = np.random.default_rng(100), 1000
-    z = generator.normal(0, 1.5, (sets, 100))
-    wrong = generator.random(z.shape) > special.expit(np.abs(z))
-    found = selective(*tables(special.expit(2 * np.abs(z)), wrong))
-    rate = float(special.expit(-np.abs(generator.normal(0, 1.5, 2_000_000))).mean())
-    assert covers_as_claimed(covered(found[found["part"] == "summary"], 1 - rate), trials=sets)
-
-
 def test_coverage_of_the_risk_at_a_coverage() -> None:
     """At thresholds that every set has alike: risk is that of the cases at or above."""
     generator, sets = np.random.default_rng(4), 1000

@@ -23,7 +23,7 @@ from mrb_lib.stats.tables.ratings import NO_F1, NO_PRECISION, NO_RECALL
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import category_numbers
 from tests.stats.rated import SCALE, benchmark, simulated, verdicts
-from tests.stats.small_tables import Data, groups_of, part_of, prompts_of
+from tests.stats.small_tables import OF_RATINGS, Data, groups_of, part_of, prompts_of
 from tests.training_records import recipes_of
 
 PLACE = {name: i for i, name in enumerate(SCALE, 1)}
@@ -217,6 +217,13 @@ def made() -> Data:
 def accuracies(made: Data, by: str | None = None) -> pd.Series:
     rows = analyze(*made, "accuracy", by=by, resamples=0)
     return rows[rows["kind"] == "judge"].set_index(["judge", "subfield"])["accuracy"]
+
+
+@pytest.mark.parametrize("table", OF_RATINGS)
+def test_every_table_that_speaks_of_ratings_is_made(made: Data, table: str) -> None:
+    rows, spec = analyze(*made, table, **GIVEN), TABLES[table]
+    assert list(rows.columns) == list(spec.columns)
+    assert spec.says(rows).endswith(".")
 
 
 def test_every_accuracy_is_that_of_the_table_accuracy(made: Data) -> None:

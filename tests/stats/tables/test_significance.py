@@ -117,24 +117,6 @@ def test_the_test_of_all_judges_is_over_clusters() -> None:
     assert alone["test"].tolist() == ["cochran_q", "permutation_f"]
 
 
-@pytest.mark.parametrize("size", [1, 4])
-def test_p_value_and_interval_speak_of_one_quantity(size: int) -> None:
-    """Over 100 benchmarks with position bias: p is above .05 where the interval holds zero, but at its ends."""
-    generator = np.random.default_rng(5)
-    n, benchmarks = 120, []
-    for i, shift in enumerate(np.linspace(-0.1, 0.1, 100)):
-        steady, decides = generator.random(n) < 0.75 + shift, generator.random(n) < 0.5
-        tables = judged({"steady": np.stack([steady, steady]), "leaning": np.stack([np.ones(n), decides])})
-        benchmarks.append([frame.assign(dimension=f"d{i}") for frame in tables[:2]])
-    verdicts, gold = (pd.concat(tables) for tables in zip(*benchmarks, strict=True))
-    rows = pairs_of(verdicts, gold, cases_of(n, cluster=list(np.arange(n) // size)), resamples=1000)
-    rows = rows[rows["dimension"] != "average"]
-    assert len(rows) == 100
-    interval, p = (rows["low"] > 0) | (rows["high"] < 0), rows["p_value"] <= 0.05
-    assert (interval == p).mean() >= 0.95
-    assert 0.05 < p.mean() < 0.95
-
-
 def letter_display(differ: np.ndarray) -> list[str]:
     names = [f"j{i:02d}" for i in range(len(differ))]
     return display(names, {frozenset((names[i], names[j])) for i, j in np.argwhere(differ)})
