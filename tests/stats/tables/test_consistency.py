@@ -160,10 +160,3 @@ def test_tango_interval_of_textbook_tables(only_first: int, only_second: int, n:
     e = mean_of(np.repeat([1.0, -1.0, 0.0], [only_first, only_second, n - only_first - only_second]))
     found = intervals.lean(replace(e, error=np.sqrt(e.variance / n), df=np.array([np.inf])))
     assert [found.low[0], found.high[0]] == pytest.approx([low, high], abs=0.0005 if n == 21 else 0.00005)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 1.0])
-def test_where_every_case_leans_it_is_the_interval_of_a_share(share: float) -> None:
-    values = np.where(np.arange(100) < 100 * share, 1.0, -1.0)
-    found, expected = intervals.lean(mean_of(values)), intervals.proportion(mean_of((values + 1) / 2))
-    assert [found.low[0], found.high[0]] == pytest.approx([2 * end[0] - 1 for end in expected[:2]], abs=1e-9)

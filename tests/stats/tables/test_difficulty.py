@@ -121,14 +121,6 @@ def test_a_judge_that_is_always_right_is_able_and_finite() -> None:
     assert judges["se"].iloc[5] > 2 * judges["se"].iloc[4]
 
 
-def test_missing_verdicts_widen_the_interval_of_a_case() -> None:
-    verdicts, gold, cases = tables(simulated())
-    fewer = verdicts[(verdicts["case_id"] != "c0") | (verdicts["judge"] == "j0")]
-    full, less = (cases_and_judges(each, gold, cases)[0].loc["c0"] for each in (verdicts, fewer))
-    assert less[["n", "n_excluded"]].tolist() == [1, 5]
-    assert less["se"] > 1.1 * full["se"]
-
-
 def test_the_item_rest_correlation_is_that_of_numpy() -> None:
     score = np.random.default_rng(7).choice([0.0, 0.5, 1.0, np.nan], (6, 40), p=[0.3, 0.1, 0.5, 0.1])
     score[:, 0] = 1.0

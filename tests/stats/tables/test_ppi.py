@@ -90,24 +90,32 @@ def test_a_case_annotators_could_not_decide_is_seen_but_not_labelled() -> None:
     assert found.loc["x", counts].tolist() == [100, 1, 299, 0, 0]
 
 
-def test_undecided_cases_by_hand() -> None:
-    """The root of sum(D (Y - theta)) + lambda n (mean F unseen - mean F seen) = 0, with the variance of a ratio."""
+@pytest.mark.parametrize("n", [110, 140], ids=["thirty undecided", "all decided"])
+def test_by_hand(n: int) -> None:
+    """Section 6 of arXiv 2311.01453, of labels of which n of 140 are decided.
+
+    The root of sum(D (Y - theta)) + lambda n (mean F unseen - mean F seen) = 0, with the variance of a ratio, that of
+    the labels times n / (n - 1) and Student's quantile.
+    """
     verdicts, gold, cases = benchmark(13, 0.8, 140)
-    gold = undecided(gold.iloc[:110], list(range(110, 140)), [3] * 30)
+    gold = undecided(gold.iloc[:n], list(range(n, 140)), [3] * (140 - n))
     row = rows(ppi(verdicts, gold, cases)).loc["x"]
     turned = cases["model_a"].eq("y").to_numpy()
     f = (verdicts.groupby("case_id")["choice"].first().reindex(cases["case_id"]).eq("A").to_numpy() ^ turned) * 1.0
-    y = (gold["choice"].eq("A").to_numpy()[:110] ^ turned[:110]) * 1.0
+    y = (gold["choice"].eq("A").to_numpy()[:n] ^ turned[:n]) * 1.0
     theta, seen, rest = y.mean(), f[:140], f[140:]
-    influence = np.concatenate([(y - theta) / (110 / 140), np.zeros(30)])
+    influence = np.concatenate([(y - theta) / (n / 140), np.zeros(140 - n)])
     weight = np.cov(influence, seen, ddof=0)[0, 1] / ((1 + 140 / 260) * f.var(ddof=1))
     of_seen = (influence - weight * (seen - seen.mean())) ** 2
-    variance = weight**2 * rest.var() / 260 + (of_seen[:110].sum() * 110 / 109 + of_seen[110:].sum()) / 140**2
-    half = stats.t.ppf(0.975, 109) * np.sqrt(variance)
+    variance = weight**2 * rest.var() / 260 + (of_seen[:n].sum() * n / (n - 1) + of_seen[n:].sum()) / 140**2
+    half = stats.t.ppf(0.975, n - 1) * np.sqrt(variance)
     estimate = theta + weight * (rest.mean() - seen.mean())
     assert (row["estimate"], row["lambda"]) == pytest.approx((estimate, weight), abs=1e-12)
     assert (row["low"], row["high"]) == pytest.approx((estimate - half, estimate + half), abs=1e-12)
     assert row["classical_estimate"] == pytest.approx(theta, abs=1e-12)
+    if n == 140:
+        classical = stats.t.interval(0.95, n - 1, theta, stats.sem(y))
+        assert (row["classical_low"], row["classical_high"]) == pytest.approx(classical, abs=1e-12)
     assert row["correlation"] == pytest.approx(np.corrcoef(influence, seen)[0, 1], abs=1e-12)
     assert row["expected_label_saving"] == pytest.approx(row["correlation"] ** 2 * 260 / 400, abs=1e-12)
 

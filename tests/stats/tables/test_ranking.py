@@ -70,16 +70,6 @@ def test_policies_make_one_comparison_of_the_verdicts_on_a_case(policy: str, com
     assert rows.loc["x", ["n", "n_excluded"]].tolist() == [decided, 5 - decided]
 
 
-def test_a_judge_that_repeats_the_gold_labels_ranks_as_they_do() -> None:
-    gold, cases = small(*CIRCLE)
-    frame = ranking(verdicts_of({("j", "AB"): CIRCLE[2], ("j", "BA"): CIRCLE[2]}), gold, cases, resamples=100)
-    for name in ("strength", "low", "high", "rank_low", "rank_high"):
-        np.testing.assert_allclose(strengths(frame)[name], strengths(frame, "judge", "j")[name], rtol=1e-9)
-    row = frame[(frame["part"] == "agreement") & (frame["source"] == "gold")].iloc[0]
-    assert row[["kendall", "spearman", "pearson_of_ranks"]].tolist() == [1, 1, 1]
-    assert row["n_responders"] == 3
-
-
 def test_one_who_won_everything_leaves_no_strength() -> None:
     gold, cases = small("xyzwww", "yzxxyz", "AAAAAA")
     frame = ranking(verdicts_of({("j", "AB"): "AAABBB"}), gold, cases, resamples=50)

@@ -15,7 +15,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.ratings import RatingJudge
 from mrb_lib.stats.analyze import TABLES, analyze
-from mrb_lib.stats.columns import ALIKE, NO_CASES
+from mrb_lib.stats.columns import NO_CASES
 from mrb_lib.stats.tables import ratings as ratings_table
 from mrb_lib.stats.tables.gains import NOT_BOTH
 from mrb_lib.stats.tables.probes import NO_ORDERS
@@ -27,7 +27,6 @@ from tests.stats.small_tables import OF_RATINGS, Data, groups_of, part_of, promp
 from tests.training_records import recipes_of
 
 PLACE = {name: i for i, name in enumerate(SCALE, 1)}
-SAFETY = ("sensitivity", "specificity", "f1_unacceptable")
 JUDGES = (RatingJudge("good"), RatingJudge("strict", leniency=0.9), RatingJudge("turned", reversed=True))
 
 
@@ -125,13 +124,6 @@ def test_numbers_are_read_on_the_interval_level_only() -> None:
     assert by_number["pearson"] == pytest.approx(np.corrcoef([1, 1, 10, 10], [0, 1, 10, 1])[0, 1])
 
 
-def test_a_case_without_a_majority_has_a_mean_and_no_label() -> None:
-    people = benchmark({"a": ["low", "high"], "b": ["none", "high"], "c": ["moderate", "high"]})
-    row = rating(people, {"j": ["low", "high"]})
-    assert (row["n"], row["n_excluded"], row["n_mean"]) == (1, 1, 2)
-    assert row["mean_difference"] == 0
-
-
 def test_verdicts_of_a_case_count_singly_in_weighted_kappa() -> None:
     made, said = simulated(90, 6, JUDGES[:1], repeats=2)
     row = analyze(made, said, "ratings", resamples=0).iloc[0]
@@ -167,16 +159,6 @@ def test_what_is_undefined_is_null_with_its_reason() -> None:
     assert (nobody["n"], nobody["coverage"]) == (0, 0)
     assert nobody[["exact", "mean_difference", "sensitivity"]].isna().all()
     assert NO_CASES in nobody["reason"]
-
-
-def test_every_null_interval_is_told_with_its_column() -> None:
-    """One unacceptable case of nine: sensitivity is 1 of 1, which no interval can be given for."""
-    people = benchmark({"a": ["no"] * 8 + ["yes"]}, categories=("no", "yes"), acceptable=("no",))
-    row = rating(people, {"j": ["no"] * 7 + ["yes", "yes"]}, resamples=100)
-    assert (row["n_unacceptable"], row["sensitivity"]) == (1, 1)
-    assert row[["sensitivity_low", "sensitivity_high"]].isna().all()
-    names = [name for name in SAFETY if np.isnan(row[f"{name}_low"])]
-    assert f"no interval of {', '.join(names)}: {ALIKE}" in row["reason"]
 
 
 def test_rows_are_by_subfield_and_the_best_judge_first() -> None:
@@ -421,16 +403,6 @@ def test_a_judge_without_errors_to_find_has_nulls_and_reasons() -> None:
     assert row["step_accuracy_low"] < 1
     for text in (NO_RECALL, NO_PRECISION, NO_F1):
         assert text in row["reason"]
-
-
-def test_a_judge_trained_on_every_step_keeps_its_row() -> None:
-    labels, items, said = drawn(5, 0.8, 0.1, 4)
-    benchmark, verdicts = steps(labels, items, {0: said})
-    seen = pd.DataFrame({"judge": "j", "case_id": benchmark.cases["case_id"]})
-    row = row_of(benchmark, verdicts, training=seen)
-    assert (row["n"], row["n_seen"], row["n_excluded"]) == (0, len(verdicts), len(verdicts))
-    assert "was trained on every case that it judged" in row["reason"]
-    assert row_of(benchmark, verdicts, training=seen.head(3))["n_seen"] == 3
 
 
 def test_the_first_error_must_be_theirs_and_nothing_before_it_unanswered() -> None:

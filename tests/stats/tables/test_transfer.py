@@ -40,12 +40,6 @@ def test_the_parts_by_hand() -> None:
     assert domain["low"].tolist() == pytest.approx((np.sin(effect - 1.959964 * variance**0.5) ** 2).tolist())
 
 
-def test_the_order_of_judges() -> None:
-    rows = part(transfer(*example(), policy="official", resamples=50), "ranking")
-    assert (rows["kendall_tau"] == 1).all()
-    assert rows["p_value"].notna().sum() == len(rows) == 3
-
-
 def test_taus_are_those_of_scipy_between_means_in_a_domain_and_in_the_others() -> None:
     generator = np.random.default_rng(5)
     score, domain = generator.integers(0, 3, (30, 9)) / 2, np.arange(30) % 3
