@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -10,6 +11,8 @@ from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import UNITS
 from mrb_lib.stats.phrases import human_level, interval, percent, points
 from mrb_lib.stats.tables.bias import SEPARATED
+from tests.stats.every_table import full_table
+from tests.stats.small_tables import OF_PREFERENCES
 
 NAN = float("nan")
 OF_ALL = {"dimension": "overall", "subfield": None}
@@ -44,6 +47,34 @@ def test_a_method_names_its_source_with_the_year() -> None:
     for table, columns in methods.items():
         for name in columns:
             assert re.search(r"\b(19|20)\d\d\b", TABLES[table].column(name).source), (table, name)
+
+
+ENDS = r"(?:\[|\(95% interval )([+-]?[\d.]+)(?:, | to )([+-]?[\d.]+)[\])]"
+ESTIMATE = re.compile(rf"([+-]?[\d.]+)(?:%| points)?(?: \w+| over [\d,]+ cases)? {ENDS}")
+STATED = {"accuracy": "50%", "power": "80%", "ppi": "20%", "ranking": "95%", "selective": "90%"}
+"""Shares in sentences that are no results."""
+
+
+def cells(rows: pd.DataFrame, table: str, form: str, *units: str) -> set[str]:
+    """What the columns of these units hold, in this form."""
+    columns = [rows[each.name].dropna() for each in TABLES[table].declared if each.unit in units]
+    return {form.format(value) for values in columns for value in values}
+
+
+@pytest.mark.parametrize("table", [name for name in OF_PREFERENCES if name != "composition"])
+def test_the_numbers_of_a_sentence_are_those_of_its_rows(table: str) -> None:
+    """Every estimate with its interval is one row's, every share and count of cases and people a cell's."""
+    spec, rows = TABLES[table], full_table(table, by=None)
+    said = spec.says(rows)
+    known = [rows[[each.name, *each.ends]].to_numpy(np.float64) for each in spec.declared if each.ends]
+    for numbers in ESTIMATE.findall(said):
+        half = 0.5 * 10.0 ** -len(numbers[1].partition(".")[2]) + 1e-9
+        shown = np.concatenate([np.abs(scale * each) for each in known for scale in (1, 100)])
+        assert (np.abs(shown - np.abs([float(each) for each in numbers])).max(axis=1) <= half).any(), numbers
+    shares = set(re.findall(r"\b\d+%", said.replace("95% interval", ""))) - {STATED.get(table)}
+    assert shares <= cells(rows, table, "{:.0%}", "share 0-1", "difference")
+    counts = set(re.findall(r"([\d,]+) (?:cases|annotators|reviewers|verdicts)\b", said))
+    assert counts <= cells(rows, table, "{:,.0f}", "cases", "count")
 
 
 def test_accuracy_calls_a_mean_score_no_share_of_cases() -> None:
