@@ -19,7 +19,6 @@ from tests.stats.small_tables import (
     random_verdicts,
     rows_of,
     tables_of,
-    verdicts_of,
 )
 
 SMALL = tables_of({("j1", "AB"): "AABBBA", ("j2", "AB"): "BBBBTA"}, "AABBT?")
@@ -175,18 +174,6 @@ def test_the_interval_of_a_move_covers_it() -> None:
     expected = 0.3 * (0.4 - 0.6)
     covered = ((found["difference_low"] <= expected) & (expected <= found["difference_high"])).mean()
     assert abs(covered - 0.95) <= 3 * np.sqrt(0.95 * 0.05 / 400)
-
-
-def test_a_dimension_without_reviews_has_the_same_rows_alone_as_among_others() -> None:
-    gold = pd.concat([gold_of("AABB"), gold_of("ABAB", "other")])
-    said = adjudications_of(("c0", "r1", "gold_wrong", "B", "overall"))
-    verdicts = pd.concat([verdicts_of({("j", "AB"): "BABB"}, name) for name in ("overall", "other")])
-    whole, alone = (
-        leaderboard(said, (verdicts, gold, cases_of(4)), dimensions=names, policy="balanced")
-        for names in (["overall", "other"], ["other"])
-    )
-    assert whole["n_changed"].tolist() == [1, 0]
-    assert alone["n_changed"].tolist() == alone["difference"].tolist() == [0]
 
 
 def test_consensus_labels_can_be_reviewed() -> None:

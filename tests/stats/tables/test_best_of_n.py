@@ -8,7 +8,7 @@ import pytest
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.methods.item_orders import MOST_SUBSETS, subsets
-from mrb_lib.stats.tables.best_of_n import NONE_COMPLETE, SCORE, WINS
+from mrb_lib.stats.tables.best_of_n import SCORE, WINS
 from tests.stats.small_tables import cases_of, gold_of, table_of, verdicts_of
 
 SIZES = [2, 3, 4, 5] * 15
@@ -116,9 +116,6 @@ def test_items_that_lack_a_label_a_verdict_or_a_score_are_counted() -> None:
     assert best_of_n(missing, bench.gold, bench.cases)["n_excluded"].tolist() == [1, 1, 1, 0]
     unscored = verdicts.assign(score_a=verdicts["score_a"].mask(verdicts["case_id"] == first))
     assert best_of_n(unscored, bench.gold, bench.cases)["n_excluded"].tolist() == [1, 0, 0, 0]
-    nothing = best_of_n(verdicts, bench.gold[:0], bench.cases).iloc[0]
-    assert (nothing["n_items"], nothing["reason"]) == (0, NONE_COMPLETE)
-    assert np.isnan(nothing["regret"])
 
 
 def test_without_an_item_the_question_tells() -> None:

@@ -9,7 +9,7 @@ from mrb_lib.stats.columns import NO_CASES, ONE_CLUSTER
 from mrb_lib.stats.methods.comparisons import from_verdicts
 from mrb_lib.stats.methods.item_orders import item_responses
 from mrb_lib.stats.panel import as_panel
-from mrb_lib.stats.tables.ranking import NO_AGREEMENT, NO_ERRORS, NO_ORDERS, NO_STRENGTHS, sentence
+from mrb_lib.stats.tables.ranking import NO_AGREEMENT, NO_ERRORS, NO_STRENGTHS, sentence
 from mrb_lib.stats.verdicts import Verdicts
 from tests.judges.item_cases import item_cases
 from tests.stats.small_tables import annotations_of, cases_of, gold_of, ids, part_of, table_of, tables_of, verdicts_of
@@ -178,17 +178,6 @@ def test_items_are_those_of_the_column_or_of_question_and_images() -> None:
     assert item_responses(named).size.tolist() == [3, 3, 3]
     pictured = plain.assign(images=[["x.png"]] * 5 + [["y.png"]] + [["z.png"]] * 3)
     assert item_responses(pictured).size.tolist() == [3, 3, 2, 3]
-
-
-def test_what_is_undefined_is_null_with_a_reason() -> None:
-    for gold in ("TTTTTT", "??A??A"):
-        row = order_row("AAAAAA", gold, items_of(2, 3))
-        assert np.isnan(row["kendall"])
-        assert row[["n_items", "n_excluded", "reason"]].tolist() == [0, 2, NO_ORDERS]
-    alone = pd.DataFrame([("c0", "q", "x", "x")], columns=["case_id", "question", "response_a", "response_b"])
-    row = order_row("A", "A", alone)
-    assert (row["n_items"], row["n_excluded"]) == (0, 0)
-    assert pd.isna(row["kendall"])
 
 
 def test_where_responders_have_no_names_the_sentence_is_about_items() -> None:

@@ -82,16 +82,6 @@ def test_undefined_taus_of_permutations_are_left_out() -> None:
         assert all(np.isnan(values[0]) for values in expected(nothing).values())
 
 
-def test_judges_that_are_always_equal_in_a_domain_are_expected_to_be_nothing() -> None:
-    """Both judges are right on all of domain a; elsewhere j is right on half of the cases and k on none."""
-    said = {("j", "AB"): "A" * 20 + "AB" * 20, ("k", "AB"): "A" * 20 + "B" * 40}
-    tables = tables_of(said, "A" * 60, dataset=["a"] * 20 + ["b"] * 20 + ["c"] * 20)
-    rows = part(transfer(*tables, policy="official", resamples=100), "ranking")
-    alike = rows.loc["a"]
-    assert alike[["kendall_tau", "expected_low", "expected_high", "p_value"]].isna().all()
-    assert "it takes two judges that are not equal" in alike["reason"]
-
-
 def test_cases_of_no_domain_do_not_count() -> None:
     verdicts, gold, cases = example()
     where = cases["institution"].where(np.arange(25) < 20)
