@@ -1,10 +1,11 @@
-"""McNemar's test, the cases that it takes, and Cochran's Q, as textbooks, papers and calculators give them."""
+"""McNemar's test, the cases that it takes, Cochran's Q and Wilson's interval, as textbooks and papers give them."""
 
 import numpy as np
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
 from mrb_lib.stats.flips import flip_f, flip_p
+from mrb_lib.stats.intervals import wilson
 from mrb_lib.stats.tables.power import mcnemar_power
 from tests.simulation.panels import sampling
 from tests.stats.small_tables import cases_of, gold_of, significance, verdicts_of
@@ -92,3 +93,13 @@ def test_connors_sample_size(first: float, second: float, expected: int) -> None
 
 def test_a_difference_larger_than_the_discordance_cannot_be() -> None:
     assert np.isnan(mcnemar_power(np.array([50.0]), np.array([0.1]), np.array([0.2]), 0.05)).all()
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_newcombes_examples(right: int, n: int, low: float, high: float) -> None:
+    """Newcombe (1998), Statistics in Medicine 17:857, table I, method 3."""
+    found = wilson(np.array([right / n]), np.array([n]))
+    assert [float(end[0]) for end in found] == pytest.approx([low, high], abs=5e-5)

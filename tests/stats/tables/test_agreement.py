@@ -294,14 +294,6 @@ def test_one_score_between_others_is_one_category_whatever_rounding_does() -> No
         assert np.isnan(value(found["krippendorff_alpha"]))
 
 
-@pytest.mark.parametrize(
-    ("labels", "level", "places"),
-    [("125", "interval", [0, 0.25, 1]), ("125", "ordinal", [0, 0.5, 1]), (["1", "nan"], "interval", [0, 1])],
-)
-def test_labels_that_are_numbers_count_as_numbers(labels: list[str], level: str, places: list[float]) -> None:
-    assert scaled(list(labels), level).tolist() == places
-
-
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # pingouin with pandas 3.1
 @pytest.mark.parametrize(("n", "annotators"), [(8, 2), (40, 3), (25, 7)])
 def test_complete_scores_as_in_pingouin(n: int, annotators: int) -> None:

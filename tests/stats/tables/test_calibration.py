@@ -124,18 +124,6 @@ def test_one_probe_has_no_shift_and_a_judge_without_the_probe_none_either() -> N
     assert shifts(both, gold, cases, probe="blur")["probe"].tolist() == ["none"]
 
 
-def test_a_probe_that_changes_nothing_is_a_row_of_zeros() -> None:
-    verdicts, gold, cases = random_tables(40, 13)
-    both = [verdicts, verdicts.assign(probe="blur"), verdicts.assign(probe="noise", p_a=0.5)]
-    shift = shifts(pd.concat(both), gold, cases)
-    assert set(shift["probe"]) == {"blur", "noise"}
-    blur = shift[shift["probe"] == "blur"]
-    assert len(blur) == 2
-    assert blur["overconfidence_difference"].eq(0).all()
-    assert blur[["overconfidence_difference_low", "overconfidence_difference_high"]].isna().all(axis=None)
-    assert blur["reason"].str.contains("no interval of overconfidence_difference").all()
-
-
 def test_a_judge_whose_forecasts_no_probe_shares_says_so() -> None:
     verdicts, gold, cases = random_tables(20, 14, judges=1)
     both = pd.concat([verdicts, verdicts.assign(probe="blur", p_a=np.nan)])

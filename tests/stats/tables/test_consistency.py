@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.stats import intervals
-from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling, estimate, mean
 from tests.stats.small_tables import cases_of, rows_of, verdicts_of
 
@@ -62,9 +61,6 @@ def test_repeats_are_compared_within_an_order_and_averaged_over_cases() -> None:
 def test_repeats_with_any_numbers_are_repeats() -> None:
     rows = consistency({("j", "AB", 7): "AB", ("j", "AB", 9): "AA"})
     assert rows["repeat_agreement"].tolist() == [0.5]
-    said = TABLES["consistency"].says(rows)
-    assert "makes the same choice when asked again on 50%" in said
-    assert said.endswith("of cases.")
 
 
 def test_what_one_order_cannot_tell_is_null_with_its_reason() -> None:

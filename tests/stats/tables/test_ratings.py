@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.merge import merge
 from mrb_lib.benchmarks.meta import BenchmarkMeta, meta_from
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.demo.ratings import RatingJudge
+from mrb_lib.demo.ratings import RatingJudge, simulated_ratings
 from mrb_lib.stats.analysis import read_panels
 from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.columns import ALIKE, NO_CASES, ONE_CLUSTER
@@ -27,6 +28,7 @@ from mrb_lib.stats.tables.ratings import NO_F1, NO_PRECISION, NO_RECALL
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import category_numbers, joined_labels
 from mrb_lib.verdicts.store import load_verdicts, save_imported
+from tests.simulation.panels import covered
 from tests.stats.rated import SCALE, benchmark, simulated, verdicts
 from tests.stats.small_tables import (
     OF_RATINGS,
@@ -387,28 +389,6 @@ def first_errors_found(gold: list[str | None], items: list[str], said: dict[int,
     return float(np.mean([np.mean(each) for each in found.values()]))
 
 
-def test_planted_rates_are_recovered_within_their_intervals() -> None:
-    """Of 40 draws, the truth lies within the 95% interval in 33 at least; fewer happen once in a thousand."""
-    held = dict.fromkeys(("recall", "precision", "step_accuracy", "first_error_accuracy", "f1"), 0)
-    hit, alarm, n_draws, lengths = 0.5, 0.3, 40, np.arange(3, 9)
-    before = [(0.8 * (1 - alarm)) ** np.arange(length) for length in lengths]  # the steps before a first error
-    first = np.mean([(each * 0.2 * hit).sum() + each[-1] * 0.8 * (1 - alarm) for each in before])
-    precision = 0.2 * hit / (0.2 * hit + 0.8 * alarm)
-    truth = {
-        "recall": hit,
-        "precision": precision,
-        "step_accuracy": 0.2 * hit + 0.8 * (1 - alarm),
-        "first_error_accuracy": first,
-        "f1": 2 * precision * hit / (precision + hit),
-    }
-    for seed in range(n_draws):
-        labels, items, said = drawn(80, hit, alarm, seed)
-        row = row_of(*steps(labels, items, {0: said}), resamples=100)
-        for name, value in truth.items():
-            held[name] += row[f"{name}_low"] <= value <= row[f"{name}_high"]
-    assert min(held.values()) >= 33, held
-
-
 def test_a_judge_without_errors_to_find_has_nulls_and_reasons() -> None:
     benchmark, verdicts = steps(["right"] * 6, ["a", "a", "a", "b", "b", "b"], {0: ["right"] * 6})
     row = row_of(benchmark, verdicts)
@@ -740,3 +720,34 @@ def test_merging_benchmarks_of_other_labels_is_refused() -> None:
     other = replace(one, meta=replace(META, labels={"errors": LABELS[:2]}), annotations=one.annotations.iloc[:0])
     with pytest.raises(InputError, match="are not of one kind"):
         merge({"a": one, "b": other})
+
+
+WITH_ENDS = ("exact", "weighted_kappa", "icc", "icc_consistency", "spearman", "pearson", "mean_difference", "sensitivity",
+         "specificity", "f1_unacceptable")  # fmt: skip
+PLANTED = (RatingJudge("lenient", leniency=0.5, noise=0.6), RatingJudge("noisy", noise=1.2),
+          RatingJudge("turned", noise=0.6, reversed=True))  # fmt: skip
+
+
+@cache
+def study(n: int, seed: int, per_cluster: int) -> pd.DataFrame:
+    """One benchmark of n cases; those of a cluster differ little."""
+    rng = np.random.default_rng([seed, 11])
+    centre = rng.uniform(0.6, len(SCALE) + 0.4, n // per_cluster)
+    latent = np.repeat(centre, per_cluster) + rng.normal(0, 0.4, n) * (per_cluster > 1)
+    people = {
+        name: [SCALE[int(place) - 1] for place in np.clip(np.rint(latent + rng.normal(0, 0.4, n)), 1, len(SCALE))]
+        for name in ("a", "b", "c")
+    }
+    made = benchmark(people, acceptable=SCALE[:2], cluster=[f"k{i // per_cluster}" for i in range(n)])
+    truth = pd.DataFrame({"case_id": made.cases["case_id"], "dimension": "risk", "latent": latent})
+    said = simulated_ratings(truth, SCALE, judges=PLANTED, seed=seed, repeats=1)
+    rows = analyze(made, said, "ratings", resamples=0 if n > 1000 else 200)
+    return rows.set_index("judge")
+
+
+@pytest.mark.parametrize(("n", "per_cluster"), [(120, 1), (180, 3)])
+def test_intervals_hold_the_truth(n: int, per_cluster: int) -> None:
+    truth = study(9_000, 0, per_cluster)
+    studies = [study(n, seed, per_cluster) for seed in range(1, 36)]
+    held = {name: np.mean([covered(rows, truth[name], f"{name}_") for rows in studies]) for name in WITH_ENDS}
+    assert min(held.values()) > 0.88, held
