@@ -227,8 +227,7 @@ def _contrasts(data: pd.DataFrame, term: str, x: FloatArray, made: Fit, place: s
     """
     levels: list[Any] = [LEVELS[term]] if term in LEVELS else list(data[term].cat.categories)
     own = [np.arange(len(data))] if term in LEVELS else [np.flatnonzero(data[term] == level) for level in levels]
-    cluster = data["cluster"].to_numpy()
-    rows = _counts([cluster[each] for each in own]) | {"term": term, "level": levels}
+    rows = _counts([data["cluster"].to_numpy()[each] for each in own]) | {"term": term, "level": levels}
     if place is None:
         return pd.DataFrame(rows | {"reason": ALIASED})
     few = rows["n_clusters"] < FEWEST_CLUSTERS
