@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Quantity, average, divide, mean, ratio
 from mrb_lib.stats.options import check_choice
@@ -160,9 +161,11 @@ def balanced_mean(worth: FloatArray, sides: BoolArray | FloatArray) -> Quantity:
 
 def places(measure: FloatArray, then: FloatArray | None = None) -> FloatArray:
     """Return the place of each value, 1 the highest; equals go by `then` or share the better place. NaN has none."""
-    keys = pd.DataFrame({"measure": np.round(-measure, 12), "then": 0.0 if then is None else np.round(-then, 12)})
-    number = keys.groupby(["measure", "then"]).ngroup().where(np.isfinite(measure))
-    return np.asarray(number.rank(method="min"), dtype=np.float64)
+    known, place = np.isfinite(measure), np.full(len(measure), np.nan)
+    keys = np.stack([measure, np.zeros(len(measure)) if then is None else then], axis=1)[known]
+    number = np.unique(np.round(-keys, 12), axis=0, return_inverse=True)[1]
+    place[known] = rankdata(number, method="min")
+    return place
 
 
 @dataclass(frozen=True)

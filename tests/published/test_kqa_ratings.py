@@ -21,7 +21,6 @@ from mrb_lib.cli.main import main
 from mrb_lib.demo.ratings import JUDGES, simulated_ratings
 from mrb_lib.stats.analyze import analyze
 from mrb_lib.verdicts.store import load_verdicts
-from tests.stats.small_tables import OF_RATINGS
 
 
 def called(*arguments: object) -> tuple[int, str, str]:
@@ -66,19 +65,6 @@ def test_planted_faults_are_recovered_through_the_commands(bench: Path) -> None:
     assert found.loc["simulated-careful", "weighted_kappa_low"] > found.loc["simulated-erratic", "weighted_kappa_high"]
     assert found.loc["simulated-careful", "icc_consistency_low"] > found.loc["simulated-erratic", "icc_high"]
     assert set(found["n_unacceptable"]) == {12}
-
-
-OF_MORE = ("gains", "groups", "transfer")  # of judges or cases of which more is known
-
-
-@pytest.mark.parametrize("table", [name for name in OF_RATINGS if name not in OF_MORE])
-def test_every_table_that_speaks_of_ratings_is_made(bench: Path, table: str) -> None:
-    level = () if table == "composition" else ("--level", "ordinal")
-    printed = run("analyze", bench, "--table", table, "--resamples", "100", *level)
-    if table == "dif":
-        assert "There is nothing to show: no subfields: the cases have no department" in printed
-    else:
-        assert printed.count("\n") > 3
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])

@@ -38,13 +38,6 @@ def test_accuracy(
     assert tuple(row[names]) == pytest.approx(expected, abs=EXACT)
 
 
-def test_the_unanimous_cases(pandalm_as_tie: Imported) -> None:
-    """879 unanimous, 120 two to one, none split three ways."""
-    for rule, n_excluded in (("unanimous", 120), ("majority", 0)):
-        rows = table(pandalm_as_tie, "accuracy", gold=rule, resamples=0)
-        assert (set(rows["n"]), set(rows["n_excluded"])) == ({999 - n_excluded}, {n_excluded})
-
-
 def test_mcnemar(pandalm_as_tie: Imported) -> None:
     row = table(pandalm_as_tie, "significance", policy="official", cluster="case_id").iloc[0]
     assert (row["judge_1"], row["judge_2"]) == ("gpt-3.5-turbo", "pandalm-7b")
@@ -52,11 +45,3 @@ def test_mcnemar(pandalm_as_tie: Imported) -> None:
     assert row["p_adjusted"] == row["p_value"] == pytest.approx(0.00974726, abs=1e-8)
     assert row["difference"] == pytest.approx((154 - 111) / 999)
     assert row["low"] < row["difference"] < row["high"]
-
-
-def test_model_pairs_cover_the_benchmark(pandalm: Imported) -> None:
-    rows = table(pandalm, "agreement", by="model_pair", resamples=200, pairwise=0)
-    parts = rows[rows["subfield"].notna()]
-    assert len(parts) == 10
-    assert parts["n_cases"].sum() == 999
-    assert "cerebras-gpt-6.7B vs llama-7b" in set(parts["subfield"])

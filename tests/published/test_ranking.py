@@ -4,12 +4,15 @@ The literals are the recomputed values of the reference folder's truths: exact m
 strengths sum to 1. LLMFAO's published rank correlations are the same to six digits.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import mrb_lib
 from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.stats.methods.comparisons import bradley_terry
 
 EXACT = 1e-6
 PANDALM = {
@@ -88,3 +91,17 @@ def test_rank_correlations_of_llmfao(
 def test_rank_correlation_of_the_two_judges_of_llmfao(responders_of_llmfao: pd.DataFrame) -> None:
     first, second = (of(responders_of_llmfao, "", judge)["rank"].astype(float) for judge in ("gpt4", "gpt3"))
     assert first.corr(second) == pytest.approx(0.717136, abs=EXACT)
+
+
+@pytest.mark.parametrize("name", ["simple", "food", "llmfao"])
+def test_golden_files(reference_data: Path, name: str) -> None:
+    golden = pd.read_csv(reference_data / "evalica" / f"{name}-golden.csv").query("algorithm == 'bradley_terry'")
+    frame = pd.read_csv(reference_data / "evalica" / f"{name}.csv")
+    at = {str(item): i for i, item in enumerate(golden["item"])}
+    left, right = (frame[side].astype(str).map(at) for side in ("left", "right"))
+    wins, ties = np.zeros((2, len(at), len(at)))
+    for table, winner, pair in ((wins, "left", (left, right)), (wins, "right", (right, left)),
+                                (ties, "tie", (left, right)), (ties, "tie", (right, left))):  # fmt: skip
+        np.add.at(table, tuple(side[frame["winner"] == winner] for side in pair), 1)
+    odds = np.exp(bradley_terry(wins, ties))
+    np.testing.assert_allclose(odds / odds.sum(), golden["score"] / golden["score"].sum(), atol=1e-6)

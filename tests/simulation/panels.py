@@ -140,15 +140,32 @@ def rows_of(
     return rows[rows["dimension"] != "average"].reset_index(drop=True)
 
 
+def as_judges(right: np.ndarray, **columns: Any) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
+    """Return the tables of benchmarks on the same cases as one: the judges of each are judges of it, and gold is A.
+
+    A table of a thousand judges is made in a twentieth of the time that a thousand dimensions take.
+
+    Parameters
+    ----------
+    right : shape (judges, benchmarks, cases), or with an axis of orders
+    """
+    judges, benchmarks, n, *orders = right.shape
+    names = [f"j{j:02d} {i:04d}" for j in range(judges) for i in range(benchmarks)]
+    panel = panel_of(np.where(right, 0, 1).reshape(len(names), 1, n, *orders), judges=names)
+    return panel, frame_of(np.zeros((1, n), dtype=np.int64)), cases_of(n, **columns)
+
+
 def accuracy(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
-    """Return the table `accuracy` without naive baselines."""
-    return rows_of("accuracy", panel, gold, cases, references=0, **options)
+    """Return the table `accuracy` over all cases without naive baselines, in the order of the judges' names."""
+    rows = rows_of("accuracy", panel, gold, cases, references=0, **options)
+    return rows[rows["subfield"].isna()].sort_values("judge", ignore_index=True)
 
 
 def pairs_of(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
-    """Return the rows of `significance` that are about two judges."""
-    rows = rows_of("significance", panel, gold, cases, **options)
-    return rows[rows["part"] == "pair"].reset_index(drop=True)
+    """Return the comparison of the first of two judges with the second, in each benchmark of `as_judges`."""
+    half = len(panel.judges) // 2
+    pairs = [*zip(panel.judges[half:], panel.judges[:half], strict=True)]
+    return rows_of("gains", panel, gold, cases, pairs=pairs, **options)
 
 
 def covered(rows: pd.DataFrame, truth: float | np.ndarray | pd.Series, name: str = "") -> float:

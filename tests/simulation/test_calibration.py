@@ -2,7 +2,7 @@
 
 A judge sees the log-odds of each case, in each order with a bias of its own, and says them times a
 constant: 1 is calibrated, above it too sure, below it too modest. Truths are found from millions of cases.
-Each simulated benchmark is a dimension of one call.
+Simulated judges are judges of the same cases in one call.
 """
 
 from dataclasses import replace
@@ -26,9 +26,17 @@ BIAS = np.array([0.8, -0.8])
 Tables = tuple[Panel, pd.DataFrame, pd.DataFrame]
 
 
-def tables(p: np.ndarray, gold: np.ndarray, cluster: np.ndarray | None = None) -> Tables:
-    """Tables from probabilities, shape (benchmarks, cases) or with orders, and whether gold is A."""
-    return forecasts_of(p[None]), frame_of(1 - gold), cases_of(gold.shape[1], cluster)
+def tables(p: np.ndarray, is_a: np.ndarray, cluster: np.ndarray | None = None) -> Tables:
+    """Tables of judges of the same cases from probabilities, (judges, cases) or with orders, and whether gold is A."""
+    panel = forecasts_of(p[:, None], judges=[f"j{i:04d}" for i in range(len(p))])
+    return panel, frame_of(1 - is_a[None]), cases_of(len(is_a), cluster)
+
+
+def seen(generator: np.random.Generator, z: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Log-odds of A of so much evidence, right where uniform chances are below what it says, and whether gold is A."""
+    is_a = generator.random(z.shape[1]) < 0.5
+    right = chance < special.expit(np.abs(z))
+    return np.where(right == is_a, np.abs(z), -np.abs(z)), is_a
 
 
 def summaries(rows: pd.DataFrame) -> pd.DataFrame:
@@ -36,10 +44,9 @@ def summaries(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged(n: int, benchmarks: int, slope: float, orders: int, seed: int) -> Tables:
-    generator = np.random.default_rng(seed)
-    z = generator.normal(0, SPREAD, (benchmarks, n))
-    gold = generator.random(z.shape) < special.expit(z)
-    return tables(special.expit(slope * (z[..., None] + (BIAS if orders == 2 else np.zeros(1)))), gold)
+    generator, shape = np.random.default_rng(seed), (benchmarks, n)
+    z, is_a = seen(generator, generator.normal(0, SPREAD, shape), generator.random(shape))
+    return tables(special.expit(slope * (z[..., None] + (BIAS if orders == 2 else np.zeros(1)))), is_a)
 
 
 def bin_of(confidence: np.ndarray) -> np.ndarray:
@@ -126,7 +133,7 @@ def test_clusters_of_cases_that_go_together_are_minded() -> None:
     cluster = np.repeat(np.arange(50), 6)
     z = generator.normal(0, SPREAD, (sets, 50))[:, cluster]
     gold = clustered(generator, (sets,), cluster, 0.6) < special.expit(z)
-    found, known = tables(special.expit(2.5 * z), gold, cluster), truth(2.5)
+    found, known = (forecasts_of(special.expit(2.5 * z)[None]), frame_of(1 - gold), cases_of(300, cluster)), truth(2.5)
     rows, alone = (summaries(rows_of("calibration", *found, cluster=name)) for name in ("cluster", "case_id"))
     names = ("brier", "accuracy", "overconfidence", "auroc", "log_loss", "ece")
     assert not outside(coverages(rows, known, *names), sets, low=0.92, high=0.98)
@@ -154,8 +161,7 @@ def test_the_interval_after_recalibration_covers_what_the_maps_do_to_new_cases()
     fold = folds(sampling(n), 0)
     z = np.abs(stats.norm.ppf((np.arange(2000) + 0.5) / 2000)) * SPREAD
     rate = special.expit(z)
-    p = panel.p_a[0, :, :, 0, 0]
-    up = gold["choice"].eq("A").to_numpy().reshape(sets, n)
+    p, up = panel.p_a[:, 0, :, 0, 0], gold["choice"].eq("A").to_numpy()
     towards = special.logit(np.maximum(p, 1 - p)) * np.where((p > 0.5) == up, 1, -1)
     known = np.zeros(sets)
     for i, held in np.ndindex(sets, FOLDS):
@@ -171,19 +177,19 @@ def test_a_planted_shift_is_found(here: float, there: float) -> None:
     """A probe that adds noise to what the judge sees, and makes it say it more or as loudly."""
     generator = np.random.default_rng(100)
 
-    def drawn(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def drawn(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Probabilities of the label, which is A."""
         z, noise = generator.normal(0, SPREAD, shape), generator.normal(0, 0.5, shape)
-        gold = generator.random(shape) < special.expit(z)
-        return gold, special.expit(here * (z + noise)), special.expit(there * (z - noise))
+        towards = np.where(generator.random(shape) < special.expit(z), 1, -1)
+        return special.expit(towards * here * (z + noise)), special.expit(towards * there * (z - noise))
 
-    gold, first, second = drawn((1000, 100))
-    panel, labels, cases = tables(first, gold)
+    first, second = drawn((1000, 100))
+    panel, labels, cases = tables(first, np.ones(100, dtype=bool))
     analysis = Analysis.from_frames(cases, gold=labels, cluster="case_id")
-    probes = {"none": panel, "blur": forecasts_of(second[None])}
+    probes = {"none": panel, "blur": forecasts_of(second[:, None], panel.judges)}
     table = TABLES["calibration"].of(replace(analysis, probes=probes, dimensions=panel.dimensions))
     rows = table[table["part"] == "shift"]
-    gold, first, second = drawn((1_000_000,))
-    before, after = (float((np.maximum(p, 1 - p) - ((p > 0.5) == gold)).mean()) for p in (first, second))
+    before, after = (float((np.maximum(p, 1 - p) - (p > 0.5)).mean()) for p in drawn((1_000_000,)))
     name = "overconfidence_difference"
     assert not outside({name: covered(rows, after - before, f"{name}_")}, len(rows))
 
@@ -191,8 +197,8 @@ def test_a_planted_shift_is_found(here: float, there: float) -> None:
 def test_nine_clusters_of_the_sizes_of_modalities_cover() -> None:
     """Issue 42, fault 1: with clusters - 1 degrees of freedom these intervals covered 90 to 91%."""
     generator, sets = np.random.default_rng(42), 1000
-    z = generator.normal(0, SPREAD, (sets, len(MODALITIES)))
-    gold = (z > 0) == (correlated(generator, (sets,), MODALITIES, 0.1) < special.expit(np.abs(z)))
-    rows = summaries(rows_of("calibration", *tables(special.expit(2.5 * z), gold, MODALITIES)))
+    chance = correlated(generator, (sets,), MODALITIES, 0.1)
+    z, is_a = seen(generator, generator.normal(0, SPREAD, chance.shape), chance)
+    rows = summaries(rows_of("calibration", *tables(special.expit(2.5 * z), is_a, MODALITIES)))
     found = coverages(rows, truth(2.5), "overconfidence", "accuracy", "brier", "ece")
     assert not outside(found, sets, low=0.94, high=0.96), found

@@ -46,14 +46,6 @@ def test_of_few_unequal_clusters_95_percent_intervals_cover_93_or_more(sizes: li
     assert 0.93 <= coverage(values, sampling(codes)) <= (0.98 if max(sizes) < 0.5 * sum(sizes) else 1)
 
 
-def test_with_more_than_three_quarters_in_one_cluster_there_is_no_interval() -> None:
-    codes = np.repeat(np.arange(16), [285] + [1] * 15)
-    values = correct(np.random.default_rng(3), [], len(codes))[:, :5]
-    e = estimate(mean(values), sampling(codes))
-    assert np.isnan(e.error).all()
-    assert np.isnan(intervals.difference(e).low).all()
-
-
 @pytest.mark.parametrize("shares", [(0.15, 0.15), (0.2, 0.0), (0.0, 0.0)])
 def test_crossed_clusters_cover_and_reject_as_often_as_they_say(shares: tuple[float, float]) -> None:
     """50 images x 10 questions: clustered by one column alone, coverage is .71 and the size of the test .17."""

@@ -57,15 +57,16 @@ class Judge(NamedTuple):
         return out
 
     def rows(self, n: int, benchmarks: int, seed: int, copies: int = 1) -> pd.DataFrame:
-        """The table of simulated benchmarks of n clusters, each a dimension; copies of a case share what is settled."""
+        """The table of so many such judges of n clusters of cases; copies of a case share what is settled."""
         generator = np.random.default_rng(seed)
         share, *pair = (np.array(column) for column in zip(*self.settled(), strict=True))
         which = generator.choice(len(share), (benchmarks, n), p=share / share.sum()).repeat(copies, axis=1)
         choice = np.stack([side[which] for side in pair], axis=-1).astype(np.int8)[..., None].repeat(2, axis=-1)
         guessed = generator.random(choice.shape, dtype=np.float32) < self.noise
         choice[guessed] = generator.integers(0, 2, int(guessed.sum()), dtype=np.int8)
-        gold = frame_of(np.zeros((benchmarks, n * copies), dtype=np.int64))
-        return rows_of("consistency", panel_of(choice[None]), gold, cases_of(n * copies, np.arange(n).repeat(copies)))
+        panel = panel_of(choice[:, None], judges=[f"j{i:04d}" for i in range(benchmarks)])
+        gold, cases = frame_of(np.zeros((1, n * copies), dtype=np.int64)), cases_of(n * copies)
+        return rows_of("consistency", panel, gold, cases.assign(cluster=np.arange(n).repeat(copies)))
 
 
 def coverage(rows: pd.DataFrame, name: str, truth: float) -> float:

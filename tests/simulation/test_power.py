@@ -64,14 +64,6 @@ def test_permutation_test_of_clusters_of_unequal_size(clusters: int, level: floa
     assert LEAST <= (p_values(gains) <= level).mean() <= MOST
 
 
-def test_with_too_few_clusters_no_difference_is_found() -> None:
-    """Flips of 8 clusters have 256 outcomes: no p is below 1/256, and none is rejected at .05 / 28."""
-    size = np.full(8, 10.0)
-    assert np.isnan(detectable(known_clusters(size), CLUSTERED, OF_28)).all()
-    gains = np.rint(12 * clustered(size, 5.0, 1)).astype(np.int32)
-    assert not (p_values(gains) <= OF_28).any()
-
-
 @pytest.mark.parametrize("clusters", [False, True])
 def test_power_with_the_cases_needed(clusters: bool) -> None:
     """From a pilot of 200 clusters of 4 like cases, or of 800 cases: what the answer takes has a power of .8."""

@@ -17,17 +17,7 @@ from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tables.selective import GRID, NONE, at_or_above, fixed_sequence, grid_place, risk_p
 from mrb_lib.tables.schema import CHOICES
 
-from .panels import (
-    MODALITIES,
-    cases_of,
-    correlated,
-    covered,
-    covers_as_claimed,
-    forecasts_of,
-    frame_of,
-    rows_of,
-    sampling,
-)
+from . import panels
 
 SETS = 500
 ALPHA = 0.15
@@ -65,12 +55,12 @@ def tables(confidence: np.ndarray, wrong: np.ndarray, cluster: np.ndarray | None
     gold is A."""
     p = np.where(wrong, 1 - confidence, confidence)
     p = p[None] if p.ndim == 2 else p
-    gold = frame_of(np.zeros(p.shape[1:], dtype=np.int64))
-    return forecasts_of(p), gold, cases_of(p.shape[2], cluster), gold.head(0).assign(annotator="")
+    gold = panels.frame_of(np.zeros(p.shape[1:], dtype=np.int64))
+    return panels.forecasts_of(p), gold, panels.cases_of(p.shape[2], cluster), gold.head(0).assign(annotator="")
 
 
 def selective(*found: Panel | pd.DataFrame, **options: object) -> pd.DataFrame:
-    return rows_of("selective", *found[:3], annotations=found[3], **options)
+    return panels.rows_of("selective", *found[:3], annotations=found[3], **options)
 
 
 def true_risk(risk, threshold: np.ndarray) -> np.ndarray:
@@ -130,7 +120,7 @@ def test_a_promise_is_given_where_there_is_something_to_promise() -> None:
 def test_intervals_cover_what_the_thresholds_of_the_folds_do(name: str, n: int) -> None:
     """On all cases to come, give or take a Monte-Carlo error. Of few answers the interval of agreement is cautious."""
     confidence, wrong, rows = drawn(name, n)
-    fold, place = folds(sampling(n), 0), grid_place(confidence)
+    fold, place = folds(panels.sampling(n), 0), grid_place(confidence)
     key = (np.arange(SETS)[:, None] * FOLDS + fold) * len(GRID) + place
     counts = []
     for of in (key.ravel(), key[wrong]):
@@ -146,7 +136,7 @@ def test_intervals_cover_what_the_thresholds_of_the_folds_do(name: str, n: int) 
         known = mine["low"].notna().to_numpy() & (answered > 0)
         right = 1 - lost[known] / answered[known]
         mine, answered = mine[known], answered[known]
-        of_share, of_right = covered(mine, answered, "coverage_"), covered(mine, right)
+        of_share, of_right = panels.covered(mine, answered, "coverage_"), panels.covered(mine, right)
         error = np.sqrt(0.05 * 0.95 / known.sum())
         assert 0.93 - error <= of_share <= 0.98 + error
         assert 0.93 - error <= of_right <= (0.99 if n == 100 else 0.98) + error
@@ -185,21 +175,12 @@ def test_at_the_smallest_delta_the_promise_holds_for_twelve_judges_together() ->
 def test_nine_clusters_of_the_sizes_of_modalities_cover() -> None:
     """Issue 42, fault 1: with clusters - 1 degrees of freedom these intervals covered 90%."""
     generator, sets = np.random.default_rng(43), 1000
-    confidence = generator.choice(KNOWN, (sets, len(MODALITIES)))
-    wrong = correlated(generator, (sets,), MODALITIES, 0.1) < rising(confidence)
-    found = selective(*tables(confidence, wrong, MODALITIES), cluster="cluster")
-    assert covers_as_claimed(
-        covered(found[found["part"] == "summary"], 1 - rising(KNOWN).mean()), trials=sets, least=0.015
+    confidence = generator.choice(KNOWN, (sets, len(panels.MODALITIES)))
+    wrong = panels.correlated(generator, (sets,), panels.MODALITIES, 0.1) < rising(confidence)
+    found = selective(*tables(confidence, wrong, panels.MODALITIES), cluster="cluster")
+    assert panels.covers_as_claimed(
+        panels.covered(found[found["part"] == "summary"], 1 - rising(KNOWN).mean()), trials=sets, least=0.015
     )
-
-
-def test_coverage_of_the_agreement_of_a_judge_that_answers_every_case() -> None:
-    generator, sets = np.random.default_rng(100), 1000
-    z = generator.normal(0, 1.5, (sets, 100))
-    wrong = generator.random(z.shape) > special.expit(np.abs(z))
-    found = selective(*tables(special.expit(2 * np.abs(z)), wrong))
-    rate = float(special.expit(-np.abs(generator.normal(0, 1.5, 2_000_000))).mean())
-    assert covers_as_claimed(covered(found[found["part"] == "summary"], 1 - rate), trials=sets)
 
 
 def test_coverage_of_the_risk_at_a_coverage() -> None:
@@ -212,7 +193,7 @@ def test_coverage_of_the_risk_at_a_coverage() -> None:
     for level in levels:
         mine = rows[np.isclose(rows["threshold"], level)]
         assert len(mine) == sets
-        share = covered(mine, rising(levels[levels >= level]).mean(), "risk_")
+        share = panels.covered(mine, rising(levels[levels >= level]).mean(), "risk_")
         assert 0.93 <= share <= (0.97 if (levels >= level).mean() > 0.5 else 0.985)
 
 
@@ -226,7 +207,7 @@ def clinical(n: int, sets: int, seed: int) -> Tables:
     counts = (votes[..., None] == np.arange(3)).sum(axis=0)
     most = counts.max(axis=-1, keepdims=True)
     label = np.where((counts == most).sum(axis=-1) == 1, counts.argmax(axis=-1), -1)
-    return forecasts_of(p[None]), frame_of(label), cases_of(n), frame_of(votes)
+    return panels.forecasts_of(p[None]), panels.frame_of(label), panels.cases_of(n), panels.frame_of(votes)
 
 
 def seen(n: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -263,4 +244,4 @@ def test_coverage_of_the_human_level() -> None:
     votes, _ = seen(1_000_000, np.random.default_rng(98))
     value = ((votes[0] == votes[1]) & (votes[1] == votes[2])).mean()
     rows = selective(*clinical(200, 600, 200))
-    assert covers_as_claimed(covered(rows[rows["part"] == "summary"], value, "human_level_"), trials=600)
+    assert panels.covers_as_claimed(panels.covered(rows[rows["part"] == "summary"], value, "human_level_"), trials=600)

@@ -37,15 +37,18 @@ def verdicts(said: Mapping[str | tuple[str, int], Sequence[str | None]], dimensi
 
 
 def simulated(
-    n: int, seed: int, judges: Sequence[RatingJudge], *, level: str = "ordinal", repeats: int = 2
+    n: int, seed: int, judges: Sequence[RatingJudge], *, level: str = "ordinal", repeats: int = 2, per_cluster: int = 1
 ) -> tuple[Benchmark, pd.DataFrame]:
-    """Three people with noise about a latent place, and SIMULATED judges of the same places."""
+    """Three people with noise about a latent place, alike within clusters, and SIMULATED judges of the same places."""
     rng = np.random.default_rng(seed)
-    latent = rng.uniform(0.6, len(SCALE) + 0.4, n)
+    latent = rng.uniform(0.6, len(SCALE) + 0.4, n // per_cluster).repeat(per_cluster)
+    columns = {}
+    if per_cluster > 1:
+        latent, columns = latent + rng.normal(0, 0.4, n), {"cluster": [f"k{i // per_cluster}" for i in range(n)]}
     people = {
         name: [SCALE[int(place) - 1] for place in np.clip(np.rint(latent + rng.normal(0, 0.4, n)), 1, len(SCALE))]
         for name in ("a", "b", "c")
     }
-    made = benchmark(people, acceptable=SCALE[:2], level=level, organ=list(rng.choice(["eye", "lung"], n)))
+    made = benchmark(people, acceptable=SCALE[:2], level=level, organ=list(rng.choice(["eye", "lung"], n)), **columns)
     truth = pd.DataFrame({"case_id": made.cases["case_id"], "dimension": "risk", "latent": latent})
     return made, simulated_ratings(truth, SCALE, judges=judges, seed=seed, repeats=repeats)

@@ -104,25 +104,6 @@ def sampling(codes: np.ndarray, resamples: int = 10) -> Sampling:
     return Sampling(codes, drawn(int(codes.max()) + 1, resamples, seed=8))
 
 
-def test_replicates_equal_a_plain_bootstrap_of_the_rows_of_drawn_clusters() -> None:
-    generator = np.random.default_rng(4)
-    codes, values = generator.integers(0, 5, 30), generator.random(30)
-    found = estimate(mean(values[:, None]), sampling(codes)).replicates
-    plain = np.random.default_rng(8)
-    for i in range(10):
-        rows = np.concatenate([values[codes == cluster] for cluster in plain.integers(0, 5, 5)])
-        assert found[i, 0] == pytest.approx(rows.mean())
-
-
-def test_subfields_share_the_draws_of_the_benchmark() -> None:
-    generator = np.random.default_rng(2)
-    codes, values = generator.integers(0, 6, 40), generator.random((40, 1))
-    whole, some = sampling(codes), np.flatnonzero(codes < 3)
-    part = estimate(mean(values[some]), whole.take(some))
-    masked = np.where((codes < 3)[:, None], values, np.nan)
-    assert part.replicates == pytest.approx(estimate(mean(masked), whole).replicates, nan_ok=True)
-
-
 def test_the_interval_is_the_percentiles_and_leaves_undefined_replicates_out_unless_they_are_most() -> None:
     codes, values = np.arange(20), np.random.default_rng(1).random((20, 2))
     values[1:, 1] = np.nan
@@ -144,8 +125,3 @@ def test_an_average_that_lacks_labels_is_worth_as_many_cases_as_have_its_error()
     assert found.error[0] == pytest.approx(found.replicates.std(), rel=0.05)
     independent = found.value * (1 - found.value) / found.error**2
     assert effective_size(found) == pytest.approx(independent, rel=0.05)
-
-
-def test_resamples_must_not_be_negative() -> None:
-    with pytest.raises(InputError, match="resamples -1: must not be negative"):
-        Sampling.of(cases_of(4), None, -1, 0)

@@ -100,14 +100,12 @@ def test_groups_are_the_whole_then_each_subfield(
 @pytest.mark.parametrize(
     ("by", "columns", "message"),
     [
-        ("organ", {}, "no such column"),
         (
             ("organ", "organ"),
             {"organ": ["eye", "lung"]},
             "by 'organ': the column is named twice; name each column once",
         ),
         ("images", {"images": [[], []]}, "no such column"),
-        ("organ", {"organ": [None, None]}, "empty in every case"),
         ("model_pair", {}, "lack the column model_a or model_b"),
         ("model_pair", {"model_a": ["x", None], "model_b": [None, "y"]}, "empty in every case"),
     ],

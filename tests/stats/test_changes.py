@@ -94,14 +94,6 @@ def test_cases_without_a_verdict_then_or_now_are_counted() -> None:
     assert row["n"] == len(labelled) - labelled.isin(ids[:12]).sum()
 
 
-def test_swapping_then_and_now_turns_the_sign() -> None:
-    there, back = changes(resamples=200), changes(NOW, THEN, resamples=200)
-    np.testing.assert_allclose(there["difference"], -back["difference"])
-    np.testing.assert_allclose(there["low"], -back["high"], atol=1e-6)
-    np.testing.assert_allclose(there["p_value"], back["p_value"])
-    assert (there["gained"] == back["lost"]).all()
-
-
 def test_the_same_verdicts_have_no_interval_and_no_test_and_the_reason_is_said() -> None:
     table = changes(THEN, THEN, resamples=200)
     assert (table["difference"] == 0).all()

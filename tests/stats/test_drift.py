@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.methods.drift import NO_ANSWERS, NOT_SHARED, NOTHING_DECISIVE, drift
-from mrb_lib.stats.methods.until import Target, annotators_for, read_target, spearman_brown, until
+from mrb_lib.stats.methods.until import Target, read_target, until
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import annotations_of, annotator_pairs, cases_of
+from tests.stats.small_tables import annotations_of, cases_of
 
 
 def _answers(by_annotator: dict[str, str], orders: str = "AB") -> pd.DataFrame:
@@ -48,19 +48,6 @@ def test_what_is_undefined_is_null_and_says_why() -> None:
         drift(_answers({"Dr X": "T----"}), cases_of(5), categories=("A", "B"))
 
 
-def test_both_halves_together_are_the_agreement_of_the_pairs() -> None:
-    generator = np.random.default_rng(0)
-    by_annotator = {name: "".join(generator.choice(list("ABT-"), 40)) for name in ("a", "b", "c")}
-    rows = _answers(by_annotator).sample(frac=1, random_state=1)
-    found = drift(rows, cases_of(40))
-    pairs = annotator_pairs(rows, cases_of(40), resamples=0)
-    for name, of in found.groupby("annotator"):
-        mine = pairs[(pairs["annotator_1"] == name) | (pairs["annotator_2"] == name)]
-        assert of["n_compared"].sum() == mine["n_cases"].sum()
-        same = (of["agreement"] * of["n_compared"]).sum()
-        assert same == pytest.approx((mine["percent_agreement"] * mine["n_cases"]).sum())
-
-
 def _estimates(*rows: tuple[float, float, float], k: float = 3.0) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=[f"krippendorff_alpha{end}" for end in ("", "_low", "_high")], dtype=float)
     return frame.assign(dimension=[f"d{i}" for i in range(len(rows))], n_cases=100, annotators_per_case=k)
@@ -87,11 +74,3 @@ def test_states_follow_from_the_interval() -> None:
     alone = until(_estimates((0.4, 0.3, 0.5), (0.02, -0.1, 0.1), k=2.0), Target("alpha", 0.6))
     assert "3 annotators per case are as reliable together" in alone["advice"][0]
     assert "not even 15 annotators per case are as reliable together" in alone["advice"][1]
-
-
-def test_annotators_needed_are_the_fewest() -> None:
-    for value in (0.1, 0.3, 0.5, 0.59, 0.6, 0.9):
-        needed = annotators_for(value, 0.6)
-        assert spearman_brown(value, needed) >= 0.6 - 1e-9
-        assert needed == 1 or spearman_brown(value, needed - 1) < 0.6
-    assert annotators_for(-0.2, 0.6) is annotators_for(0.05, 0.6) is None

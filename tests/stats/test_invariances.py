@@ -15,20 +15,16 @@ from tests.stats.every_table import KNOWN, full_benchmark, full_table
 from tests.stats.small_tables import OF_PREFERENCES
 
 Data = tuple[Benchmark, pd.DataFrame]
+FULL = full_benchmark()
 FLIP = {"A": "B", "B": "A", "tie": "tie"}
 SIDES = {"response_a": "response_b", "response_b": "response_a", "model_a": "model_b", "model_b": "model_a"}
-
-
-@pytest.fixture(scope="module")
-def full() -> Data:
-    return full_benchmark()
 
 
 COMMON = {"cluster": "case_id"}
 
 
 def made(data: Data, table: str, **options: object) -> pd.DataFrame:
-    if data is full_benchmark() and "adjudications" not in options:
+    if data is FULL and "adjudications" not in options:
         return full_table(table, **{**COMMON, **options})
     return analyze(*data, table, **{"resamples": 40, **COMMON, **KNOWN, **options})
 
@@ -47,25 +43,25 @@ def tables_but(*names: str) -> Callable[[Callable[..., None]], Callable[..., Non
 
 
 @tables_but()
-def test_the_order_of_verdicts_and_annotations_changes_nothing(full: Data, table: str) -> None:
-    bench, verdicts = full
+def test_the_order_of_verdicts_and_annotations_changes_nothing(table: str) -> None:
+    bench, verdicts = FULL
     mixed = replace(bench, annotations=bench.annotations.sample(frac=1, random_state=1, ignore_index=True))
     other = (mixed, verdicts.groupby("probe", sort=False).sample(frac=1, random_state=2).reset_index(drop=True))
-    pd.testing.assert_frame_equal(made(full, table), made(other, table), atol=1e-12)
+    pd.testing.assert_frame_equal(made(FULL, table), made(other, table), atol=1e-12)
 
 
 # Folds and subsets are drawn by the place of a case, and `difficulty` lists cases.
 @tables_but("calibration", "difficulty", "jury", "ppi", "selective")
-def test_the_order_of_cases_changes_nothing(full: Data, table: str) -> None:
-    bench, verdicts = full
+def test_the_order_of_cases_changes_nothing(table: str) -> None:
+    bench, verdicts = FULL
     other = (replace(bench, cases=bench.cases.sample(frac=1, random_state=3, ignore_index=True)), verdicts)
-    pd.testing.assert_frame_equal(made(full, table, resamples=0), made(other, table, resamples=0), atol=1e-8)
+    pd.testing.assert_frame_equal(made(FULL, table, resamples=0), made(other, table, resamples=0), atol=1e-8)
 
 
 @tables_but()
-def test_naming_the_responses_the_other_way_round_changes_nothing(full: Data, table: str) -> None:
+def test_naming_the_responses_the_other_way_round_changes_nothing(table: str) -> None:
     """But for rows and columns that are about A and B, and the sign of the term `order`."""
-    bench, verdicts = full
+    bench, verdicts = FULL
     annotations = bench.annotations.assign(choice=bench.annotations["choice"].map(FLIP))
     other = verdicts.assign(
         choice=verdicts["choice"].map(FLIP), order=verdicts["order"].map({"AB": "BA", "BA": "AB"}),
@@ -75,7 +71,7 @@ def test_naming_the_responses_the_other_way_round_changes_nothing(full: Data, ta
     turned = KNOWN["adjudications"].assign(choice=KNOWN["adjudications"]["choice"].map(FLIP))
     one, two = (
         _without_sides(made(data, table, **said), table)
-        for data, said in ((full, {}), ((renamed, other), {"adjudications": turned}))
+        for data, said in ((FULL, {}), ((renamed, other), {"adjudications": turned}))
     )
     pd.testing.assert_frame_equal(one, two, atol=1e-5)
 
@@ -102,18 +98,18 @@ FEW_CASES = {
 }  # fmt: skip
 
 
-# Odds ratios are in test_dif, shares of few reviewed cases in test_adjudication, the others draw or weigh cases.
+# Odds ratios are in test_dif, few cases are reviewed, the others draw or weigh cases.
 @tables_but("adjudication", "dif", "difficulty", "power", "ppi", "transfer")
-def test_copies_of_cases_in_one_cluster_add_no_certainty(full: Data, table: str) -> None:
+def test_copies_of_cases_in_one_cluster_add_no_certainty(table: str) -> None:
     def thrice(rows: pd.DataFrame) -> pd.DataFrame:
         copies = (rows.assign(case_id=rows["case_id"] + mark) for mark in ("-x", "-y"))
         return pd.concat([rows, *copies], ignore_index=True)
 
-    bench, verdicts = full
+    bench, verdicts = FULL
     cases = thrice(bench.cases.assign(cluster=bench.cases["case_id"], original_id=bench.cases["case_id"]))
     copied = replace(bench, cases=cases, annotations=thrice(bench.annotations)), thrice(verdicts)
     reviews = thrice(KNOWN["adjudications"])
-    one, three = made(full, table), made(copied, table, cluster="cluster", adjudications=reviews)
+    one, three = made(FULL, table), made(copied, table, cluster="cluster", adjudications=reviews)
     loose, tolerance = FEW_CASES.get(table, ("none", 0.0))
     for name in {*estimates_of(table), *ends_of(table)} - {"probability_low", "probability_high"}:  # of a model
         allowed = tolerance if not loose or name.startswith(loose) else 1e-4
@@ -122,8 +118,8 @@ def test_copies_of_cases_in_one_cluster_add_no_certainty(full: Data, table: str)
 
 # Folds, domains and anchors are chosen by clusters; `power` is about one pair.
 @tables_but("composition", "dif", "difficulty", "jury", "power", "ppi", "selective", "transfer")
-def test_clusters_move_no_estimate(full: Data, table: str) -> None:
-    one, other = made(full, table), made(full, table, cluster="item")
+def test_clusters_move_no_estimate(table: str) -> None:
+    one, other = made(FULL, table), made(FULL, table, cluster="item")
     names = [name for name in estimates_of(table) if not name.endswith("_temperature")]
     pd.testing.assert_frame_equal(one[names], other[names], check_dtype=False, atol=1e-12, rtol=0)
     ends = ends_of(table)
@@ -135,10 +131,10 @@ def test_clusters_move_no_estimate(full: Data, table: str) -> None:
 @tables_but(
     "bias", "dif", "models", "transfer", *(name for name in OF_PREFERENCES if "by" not in TABLES[name].parameters)
 )
-def test_a_subfield_has_the_rows_that_its_cases_have_alone(full: Data, table: str) -> None:
-    rows = made(full, table, by="organ", cluster="item", resamples=0)
+def test_a_subfield_has_the_rows_that_its_cases_have_alone(table: str) -> None:
+    rows = made(FULL, table, by="organ", cluster="item", resamples=0)
     rows = rows[rows["subfield"] == "eye"]
-    alone = made(full, table, cluster="item", resamples=0, where="organ == 'eye'")
+    alone = made(FULL, table, cluster="item", resamples=0, where="organ == 'eye'")
     if "part" in alone:
         alone = alone[alone["part"].isin(rows["part"])].reset_index(drop=True)
     names = ["judge", "part", "n", "reason", *estimates_of(table), *ends_of(table)]
@@ -153,8 +149,8 @@ CORRECTED = [name for name in OF_PREFERENCES if {"family", "p_adjusted"} <= {*TA
 
 
 @pytest.mark.parametrize("table", CORRECTED)
-def test_p_values_are_corrected_by_the_number_of_tests_that_each_row_states(full: Data, table: str) -> None:
-    none, bonferroni, holm = (made(full, table, by="organ", correction=name) for name in ("none", "bonferroni", "holm"))
+def test_p_values_are_corrected_by_the_number_of_tests_that_each_row_states(table: str) -> None:
+    none, bonferroni, holm = (made(FULL, table, by="organ", correction=name) for name in ("none", "bonferroni", "holm"))
     for name in [name for name in TABLES[table].columns if name.endswith("p_adjusted")]:
         of_test = "p_value" if name == "p_adjusted" else name.removesuffix("_adjusted")
         known = none[name].notna()
@@ -168,9 +164,9 @@ def test_p_values_are_corrected_by_the_number_of_tests_that_each_row_states(full
 @pytest.mark.parametrize(
     "table", ["calibration", "consistency", "contamination", "criteria", "gains", "models", "significance"]
 )
-def test_tests_of_one_part_and_subfield_or_of_one_part_are_a_family(full: Data, table: str, family: str) -> None:
+def test_tests_of_one_part_and_subfield_or_of_one_part_are_a_family(table: str, family: str) -> None:
     """Each is corrected as statsmodels does by Holm. Other tables have families of their own, see their files."""
-    rows = made(full, table, by="organ", family=family, correction="holm")
+    rows = made(FULL, table, by="organ", family=family, correction="holm")
     within = [name for name in ("part", *(["subfield"] * (family == "dimension"))) if name in rows]
     if table == "models":
         within = ["part"]
@@ -182,8 +178,8 @@ def test_tests_of_one_part_and_subfield_or_of_one_part_are_a_family(full: Data, 
 
 
 @pytest.mark.parametrize("table", ["accuracy", "gold_rules", "jury", "transfer"])
-def test_neither_a_constant_nor_a_judge_of_few_cases_ranks_first(full: Data, table: str) -> None:
-    bench, verdicts = full
+def test_neither_a_constant_nor_a_judge_of_few_cases_ranks_first(table: str) -> None:
+    bench, verdicts = FULL
     is_tied, is_j3 = bench.annotations["case_id"] >= "c3", verdicts["judge"] == "j3"
     tied = bench.annotations.assign(choice=bench.annotations["choice"].mask(is_tied, "tie"))
     constant = verdicts.assign(choice=verdicts["choice"].mask(is_j3, "tie"))
@@ -197,8 +193,8 @@ def test_neither_a_constant_nor_a_judge_of_few_cases_ranks_first(full: Data, tab
 
 
 @pytest.mark.parametrize("table", ["agreement", "ceiling", "gold_rules", "selective"])
-def test_the_sentence_says_where_annotators_are_measured_in_other_ways(full: Data, table: str) -> None:
-    assert TABLES[table].says(made(full, table)).endswith(human_level(table))
+def test_the_sentence_says_where_annotators_are_measured_in_other_ways(table: str) -> None:
+    assert TABLES[table].says(made(FULL, table)).endswith(human_level(table))
 
 
 def _judges(rows: pd.DataFrame) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from mrb_lib.stats.multiplicity import CORRECTIONS, adjust, adjust_families, single_level
+from mrb_lib.stats.multiplicity import CORRECTIONS, adjust
 
 # Benjamini and Hochberg (1995), section 4.
 INFARCTION = np.array(
@@ -38,21 +38,3 @@ def test_tests_that_were_not_made_do_not_count() -> None:
         assert found[[0, 2]] == pytest.approx(adjust(p_values[[0, 2]], name))
     assert np.isnan(adjust(np.full(3, np.nan), "holm")).all()
     assert len(adjust(np.empty(0), "holm")) == 0
-
-
-def test_families_are_corrected_apart() -> None:
-    p_values = np.array([0.01, 0.02, 0.03, np.nan, 0.5])
-    families = np.array([0, 1, 0, 1, 2])
-    adjusted, size = adjust_families(p_values, families, "bonferroni")
-    assert adjusted[[0, 1, 2, 4]] == pytest.approx([0.02, 0.02, 0.06, 0.5])
-    assert np.isnan(adjusted[3])
-    assert size.tolist() == [2, 1, 2, 1, 1]
-
-
-@pytest.mark.parametrize("correction", CORRECTIONS)
-@pytest.mark.parametrize("size", [1, 2, 28, 496])
-def test_the_level_of_one_test_is_where_its_adjusted_p_is_alpha(correction: str, size: int) -> None:
-    p_values = np.ones(size)
-    p_values[-1] = single_level(size, correction, 0.05)
-    assert adjust(p_values, correction)[-1] == pytest.approx(0.05)
-    assert np.isnan(single_level(0, correction, 0.05))

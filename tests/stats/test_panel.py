@@ -6,17 +6,7 @@ import pytest
 
 from mrb_lib.stats.panel import as_panel, panels
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import cases_of, random_verdicts, verdicts_of
-
-
-def test_frames_of_one_judge_each_give_the_same_as_one_frame_of_all_in_any_order() -> None:
-    verdicts = random_verdicts(np.random.default_rng(1), 20, judges=4)
-    cases = cases_of(20)["case_id"]
-    whole = as_panel(verdicts.sample(frac=1, random_state=0), cases)
-    parts = [rows.astype({"judge": "category", "choice": "category"}) for _, rows in verdicts.groupby("judge")]
-    found = panels(parts[::-1], cases)["none"]
-    assert found.judges == whole.judges
-    assert (found.choice == whole.choice).all()
+from tests.stats.small_tables import cases_of, verdicts_of
 
 
 def test_costs_are_kept_by_dimension_order_and_repeat() -> None:

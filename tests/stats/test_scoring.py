@@ -9,34 +9,6 @@ from mrb_lib.tables.schema import POLICIES
 from tests.stats.small_tables import gold_of, ids, verdicts_of
 
 NAN = float("nan")
-#        AB, BA, gold: official, balanced, strict, net, answered
-SCORED = ("official", "balanced", "strict", "net", "answered")
-WORKED = [
-    ("A", "A", "A", 1, 1, 1, 1, 1),
-    ("A", "B", "A", 1, 0.5, 0, 0, 0.5),
-    ("A", "T", "A", 1, 0.75, 0, 1, 0.75),
-    ("A", "?", "A", 1, 0.5, 0, 1, 1),
-    ("B", "A", "A", 0, 0.5, 0, 0, 0.5),
-    ("B", "T", "A", 0, 0.25, 0, 0, 0.25),
-    ("T", "T", "A", 0, 0.5, 0, 0, 0.5),
-    ("T", "T", "T", 1, 1, 1, 1, 1),
-    ("T", "A", "T", 1, 0.75, 0, 0, 0.75),
-    ("A", "B", "T", 0, 0.5, 0, 0, 0.5),
-    ("T", "?", "T", 1, 0.5, 0, 1, 1),
-    ("?", "?", "A", 0, 0, 0, 0, NAN),
-    ("A", "-", "A", 1, 1, NAN, NAN, 1),
-    ("-", "A", "A", NAN, 1, NAN, NAN, 1),
-    ("A", "A", "?", NAN, NAN, NAN, NAN, NAN),
-    ("A", "A", "-", NAN, NAN, NAN, NAN, NAN),
-]
-
-
-@pytest.mark.parametrize(("place", "policy"), [*enumerate(SCORED, 3)])
-def test_worked_cases(place: int, policy: str) -> None:
-    ab, ba, gold = ("".join(row[side] for row in WORKED) for side in range(3))
-    frame = correctness(verdicts_of({("j", "AB"): ab, ("j", "BA"): ba}), gold_of(gold), policy)
-    found = frame.set_index("case_id")["score"].reindex(ids(len(WORKED)))
-    assert found.tolist() == pytest.approx([row[place] for row in WORKED], nan_ok=True)
 
 
 def plain_score(rows: list[tuple[str, int, str]], gold: str, policy: str) -> float:

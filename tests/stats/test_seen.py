@@ -1,9 +1,7 @@
 """No table scores what a judge says of a case that it was trained on: as if it had not said it, but counted."""
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -120,21 +118,6 @@ def test_what_a_judge_said_of_a_seen_case_is_shown_and_is_neither_right_nor_wron
     assert (kinds.grid("outcome")[1:] == before.grid("outcome")[1:]).all()
     assert (kinds.grid("said") == before.grid("said")).all()
     assert not kinds.grid("wrong")[0, 0, is_seen].any()
-
-
-def test_a_part_of_a_panel_keeps_what_was_laid_aside_in_it(bench: Data) -> None:
-    benchmark, verdicts = bench
-    whole, told = read_panels(benchmark, [verdicts])[NO_PROBE], (training(SEEN), benchmark.cases["case_id"])
-    hidden = whole.without_seen(*told)
-    assert hidden.saw().sum() == len(SEEN)
-    assert hidden.without_seen(*told) is hidden
-    changes: tuple[Callable, ...] = (
-        lambda panel: panel.of_judges(["j1", "j3"]),
-        lambda panel: panel.of_cases(np.arange(N) % 2 == 0),
-        lambda panel: panel.of_dimensions(["overall", "nobody"]),
-    )
-    for change in changes:
-        np.testing.assert_array_equal(change(hidden).with_seen().choice, change(whole).choice)
 
 
 def test_a_filter_on_outcomes_knows_no_right_or_wrong_of_seen_cases(bench: Data) -> None:

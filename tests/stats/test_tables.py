@@ -6,7 +6,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import TABLES, analyze, read_panels, unread, verdict_columns
 from mrb_lib.tables.errors import InputError
 from tests.stats.every_table import KNOWN, full_benchmark, full_table
-from tests.stats.small_tables import OF_PREFERENCES, Data, annotations_of, cases_of, verdicts_of
+from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, verdicts_of
 
 ANNOTATIONS = {"a": "AABBTA", "b": "AABBTB", "c": "ABBBTA"}
 VERDICTS = {
@@ -19,11 +19,6 @@ def benchmark(**columns: list[object]) -> Benchmark:
     meta = BenchmarkMeta("little", "general", ("overall", "accuracy"))
     cases = cases_of(6, organ=["eye", "eye", "lung", "lung", None, "lung"], **columns)
     return Benchmark(meta, cases, annotations_of(ANNOTATIONS))
-
-
-@pytest.fixture(scope="module")
-def full() -> Data:
-    return full_benchmark()
 
 
 @pytest.mark.parametrize("table", OF_PREFERENCES)
@@ -52,8 +47,8 @@ def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message
             assert list(rows.columns) == [name for name in rows.columns if name in TABLES[table].columns]
 
 
-def test_a_table_made_again_is_the_same_to_the_last_digit_from_panels_too(full: Data) -> None:
-    made, verdicts = full
+def test_a_table_made_again_is_the_same_to_the_last_digit_from_panels_too() -> None:
+    made, verdicts = full_benchmark()
     for table in OF_PREFERENCES:
         columns, again = verdict_columns(table), None
         if columns:
@@ -63,19 +58,8 @@ def test_a_table_made_again_is_the_same_to_the_last_digit_from_panels_too(full: 
         pd.testing.assert_frame_equal(full_table(table, by=None), second, check_exact=True)
 
 
-def test_the_omnibus_rows_follow_the_pairs() -> None:
-    rows = analyze(benchmark(), verdicts_of(VERDICTS), "significance", policy="strict", resamples=50)
-    assert rows["part"].tolist() == ["pair"] * 3 + ["omnibus"] * 2 + ["letters"] * 3
-    last = rows[rows["test"].eq("cochran_q")].iloc[0]
-    assert (last["judges"], last["df"]) == (3, 2)
-    alone = verdicts_of({key: value for key, value in VERDICTS.items() if key[0] == "j1"})
-    only = analyze(benchmark(), alone, "significance", resamples=50)
-    assert only["part"].tolist() == ["omnibus", "letters"]
-    assert set(only["reason"]) == {"there is one judge only"}
-
-
 @pytest.mark.parametrize("table", OF_PREFERENCES)
-def test_a_table_of_verdicts_needs_verdicts_and_every_table_the_columns_it_is_told(full: Data, table: str) -> None:
+def test_a_table_of_verdicts_needs_verdicts_and_every_table_the_columns_it_is_told(table: str) -> None:
     for verdicts in (None, verdicts_of(VERDICTS).iloc[:0]):
         if TABLES[table].needs_verdicts:
             with pytest.raises(InputError, match="needs verdicts and there are none"):
@@ -84,7 +68,7 @@ def test_a_table_of_verdicts_needs_verdicts_and_every_table_the_columns_it_is_to
             assert len(analyze(benchmark(), verdicts, table, resamples=40))
     for option in ("by", "cluster"):
         with pytest.raises(InputError, match=f"{option} 'planet': the cases have no such column"):
-            analyze(*full, table, **{option: "planet"})
+            analyze(*full_benchmark(), table, **{option: "planet"})
 
 
 @pytest.mark.parametrize(
@@ -121,6 +105,9 @@ def test_options_that_a_table_does_not_read_are_known() -> None:
     assert unread("agreement", options) == ["policy", "probe"]
     assert unread("accuracy", options) == ["level"]
     assert unread("jury", ("by", "resamples")) == ["by"]
+    of_marks = ["policy", "resamples", "seed", "groups"]
+    assert unread("models", (*of_marks, "cluster")) == of_marks
+    assert unread("models", of_marks, has_marks=True) == []
 
 
 def test_a_dimension_the_benchmark_does_not_have_is_refused() -> None:

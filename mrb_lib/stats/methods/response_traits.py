@@ -86,7 +86,7 @@ def kinship(judges: Sequence[str], cases: pd.DataFrame) -> tuple[FloatArray, Flo
     "-Instruct", "-it", "-hf", "-Chat"; its family is then the roster's. Another name is of the
     family that it begins with, as whole words, or of none: "Claude v1" is of Claude, "Claudette" is not. GPT must be
     followed by a version of three and above: "GPT 4" is of GPT; GPT-J, GPT-NeoX and GPT4All are others' models.
-    Checked in `tests/stats/tables/bias/test_response_traits.py`.
+    Checked in `tests/stats/tables/test_bias.py`.
     """
     own, family = (_same(told, judges, cases) for told in (_identity, family_of))
     signed = [sides[0].astype(np.float64) - sides[1] for sides in (own, family)]

@@ -71,7 +71,7 @@ def best_of_n(analysis: Analysis) -> pd.DataFrame:
     -----
     Means over subsets are exact up to 1,000 subsets. Items weigh alike. The best of the n is chosen by labels that hold
     errors, so that its utility is too high (a winner's curse): compare `regret` with `regret_random` of the same row.
-    The test is of the gain over a random choice, corrected over judges. Coverage: tests/simulation/test_best_of_n.py.
+    The test is of the gain over a random choice, corrected over judges. Coverage: tests/stats/tables/test_best_of_n.py.
     """
     verdicts, items = analysis.verdicts, item_responses(analysis.cases)
     unit, judged = clusters_of(items.item, analysis.sampling.codes), verdicts.total() > 0

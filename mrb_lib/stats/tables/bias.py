@@ -238,7 +238,7 @@ def fit(predictors: list[FloatArray], y: FloatArray) -> Fits:
     -----
     Maximum quasi-likelihood for a mean that is a share (Papke and Wooldridge 1996, Journal of Applied Econometrics
     11:619), by Newton's method on all rows together: a table needs thousands of regressions, and statsmodels, with
-    which `tests/stats/tables/bias/test_bias.py` compares them, fits one at a time.
+    which `tests/stats/tables/test_bias.py` compares them, fits one at a time.
     """
     x = np.stack([np.broadcast_to(each, y.shape) for each in predictors], axis=2)
     used = np.isfinite(y) & np.isfinite(x).all(axis=2)
@@ -337,7 +337,7 @@ def beyond_quality(y: FloatArray, predictors: list[FloatArray], votes: Votes, sa
     quality, which correlates at .6 with the property, 11 to 16% of judges that go by how much are found at 5%, 3 to 8%
     where they err by .5. Where they err by 2.5, votes are too weak an instrument for a test in half of the benchmarks,
     and 12 to 14% of the tests find a pull (at a correlation of .3: in 11%, and 5%). Equal to statsmodels in
-    `tests/stats/tables/bias/test_bias.py`; size and power: `tests/simulation/test_innocent_judges.py`.
+    `tests/stats/tables/test_bias.py`; size and power: `tests/simulation/test_innocent_judges.py`.
     """
     pulls = [_pull(y, predictors, votes, table, sampling) for table in votes.tables]
     sound = np.stack([pull.flaw == "" for pull in pulls])

@@ -202,7 +202,8 @@ def _taus(verdicts: Verdicts, base: Scored, other: Scored) -> pd.DataFrame:
     """Return Kendall's tau-b between two orders of the judges, one row per dimension."""
     measures = verdicts.cells.assign(one=base.order.measure.round(12), other=other.order.measure.round(12))
     ranked = measures.dropna(subset=["one", "other"])
-    pairs = [ranked.loc[ranked["dimension"] == name, ["one", "other"]] for name in verdicts.dimensions]
+    of = dict(iter(ranked.groupby("dimension")[["one", "other"]]))
+    pairs = [of.get(name, ranked.head(0)) for name in verdicts.dimensions]
     taus = [pair["one"].corr(pair["other"], method="kendall", min_periods=2) for pair in pairs]
     return pd.DataFrame({"dimension": verdicts.dimensions, "kendall_tau": taus, "n_judges": list(map(len, pairs))})
 

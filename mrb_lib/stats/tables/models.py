@@ -13,7 +13,7 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.columns import DOMINATED, TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
-from mrb_lib.stats.estimation import FloatArray, mean
+from mrb_lib.stats.estimation import FloatArray, IntArray, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.methods.marginal import Fit, derivative, fit, interaction, probabilities
 from mrb_lib.stats.methods.response_traits import length_difference, standardised
@@ -213,11 +213,11 @@ def _design(data: pd.DataFrame, factors: list[str]) -> tuple[FloatArray, dict[st
     return np.ascontiguousarray(whole[:, columns]), places
 
 
-def _counts(members: list[pd.Series]) -> pd.DataFrame:
+def _counts(members: list[IntArray]) -> dict[str, Any]:
     """Count verdicts and clusters, and the share of the largest cluster, from the clusters of the verdicts of rows."""
-    sizes = [clusters.value_counts().to_numpy() for clusters in members]
-    rows = [{"n": size.sum(), "n_clusters": len(size), "largest": size.max() / size.sum()} for size in sizes]
-    return pd.DataFrame(rows)
+    sizes = [np.unique(clusters, return_counts=True)[1] for clusters in members]
+    n, largest = np.array([size.sum() for size in sizes]), np.array([size.max() for size in sizes])
+    return {"n": n, "n_clusters": np.array([len(size) for size in sizes]), "largest": largest / n}
 
 
 def _contrasts(data: pd.DataFrame, term: str, x: FloatArray, made: Fit, place: slice | None, df: int) -> pd.DataFrame:
@@ -226,26 +226,26 @@ def _contrasts(data: pd.DataFrame, term: str, x: FloatArray, made: Fit, place: s
     Log odds and marginal effects have an interval, or the reason why not. Of the length the effect is a derivative.
     """
     levels: list[Any] = [LEVELS[term]] if term in LEVELS else list(data[term].cat.categories)
-    members = [data["cluster"]] if term in LEVELS else [data["cluster"][data[term] == level] for level in levels]
-    rows = _counts(members).assign(term=term, level=levels)
+    own = [np.arange(len(data))] if term in LEVELS else [np.flatnonzero(data[term] == level) for level in levels]
+    rows = _counts([data["cluster"].to_numpy()[each] for each in own]) | {"term": term, "level": levels}
     if place is None:
-        return rows.assign(reason=ALIASED)
-    few = (rows["n_clusters"] < FEWEST_CLUSTERS).to_numpy()
+        return pd.DataFrame(rows | {"reason": ALIASED})
+    few = rows["n_clusters"] < FEWEST_CLUSTERS
     settings, weights = np.array([[0.5], [-0.5]]), np.array([[1.0, -1.0]])
     if term not in LEVELS:
-        settings, compared = x[[own.index[0] for own in members], place], few if few.all() else ~few
+        settings, compared = x[[each[0] for each in own], place], few if few.all() else ~few
         weights = np.eye(len(levels)) - compared / compared.sum()
     alone = ~weights.any(axis=1)
     rows["reason"] = np.where(alone, ONE_LEVEL, made.flaw)
     if made.flaw:
-        return rows
-    contrast = np.zeros((len(rows), x.shape[1]))
+        return pd.DataFrame(rows)
+    contrast = np.zeros((len(levels), x.shape[1]))
     contrast[:, place] = weights @ settings
     effect, gradient = (weights @ each for each in probabilities(x, made.beta, place, settings))
     if term == LENGTH:
         effect, gradient = derivative(x, made.beta, place.start)
     error = made.error(contrast)
-    why = [few, rows["largest"].to_numpy() > MOST_OF_ONE, np.full(len(rows), df < 1), error < _NO_SPREAD]
+    why = [few, rows["largest"] > MOST_OF_ONE, np.full(len(levels), df < 1), error < _NO_SPREAD]
     rows["lacks"] = np.select(why, [FEW_CLUSTERS, DOMINATED, FEW_FOR_MODEL, NO_VARIATION], "")
     reach = np.where(rows["lacks"] == "", stdtrit(df, 0.975), np.nan)
     for name, value, spread, of in (
@@ -254,8 +254,8 @@ def _contrasts(data: pd.DataFrame, term: str, x: FloatArray, made: Fit, place: s
     ):
         rows[name] = np.where(alone, np.nan, value)
         rows[f"{of}low"], rows[f"{of}high"] = rows[name] - reach * spread, rows[name] + reach * spread
-    p = 2 * stdtr(df, -np.abs(rows["estimate"]) / error)
-    return rows.assign(p_value=p.where(rows["low"].notna()))
+    p = 2 * stdtr(df, -np.abs(rows["estimate"]) / np.maximum(error, _NO_SPREAD))
+    return pd.DataFrame(rows | {"p_value": np.where(np.isnan(rows["low"]), np.nan, p)})
 
 
 def _interactions(data: pd.DataFrame) -> pd.DataFrame:

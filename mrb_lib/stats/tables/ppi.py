@@ -85,7 +85,7 @@ def ppi(analysis: Analysis) -> pd.DataFrame:
     `expected_label_saving` = r^2 N / (n + N) with n cases seen and N not seen; few labels do not flatter it, but a
     judge that knows nothing has a correlation r that is not exactly 0, and the best of several a larger one: the test
     is of r = 0, corrected over judges. Coverage: tests/simulation/test_ppi.py; published values:
-    tests/published/test_ppi.py.
+    tests/stats/tables/test_ppi.py.
     """
     verdicts, who = analysis.verdicts, responders(analysis.cases)
     if not who.paired.any():

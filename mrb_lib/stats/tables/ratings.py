@@ -130,7 +130,7 @@ def ratings(analysis: Analysis) -> pd.DataFrame:
     `stats.methods.detection.with_best`. The clinicians' mean is more reliable than one annotator's number: `icc` says
     how well the judge matches that mean; the table `ceiling` compares judges with single annotators. Values are
     compared with scikit-learn, pingouin and scipy in `tests/stats/tables/test_ratings.py`, coverage in
-    `tests/simulation/test_ratings.py`.
+    `tests/stats/tables/test_ratings.py`.
     """
     parts = [rows for make in (rating_part, detection.label_part) if len(rows := make(analysis))]
     if not parts and analysis.names:

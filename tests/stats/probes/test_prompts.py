@@ -8,34 +8,22 @@ import pytest
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.methods.paired_verdicts import OTHER_SETTINGS, UNKNOWN_PROMPTS
-from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.probes import NO_NOISE, NO_PROBES
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.store import run_prompts
-from tests.stats.small_tables import (
-    cases_of,
-    gold_of,
-    judged,
-    part_of,
-    prompts_of,
-    random_verdicts,
-    significance,
-    table_of,
-    tables_of,
-    with_first,
-)
+from tests.stats import small_tables as small
 
 N = 80
 RNG = np.random.default_rng(3)
 NAMES = {"j0": "x@a", "j1": "x@b", "j2": "x@c", "j3": "y"}
-VERDICTS = random_verdicts(RNG, N, 4, repeats=2)
+VERDICTS = small.random_verdicts(RNG, N, 4, repeats=2)
 VERDICTS["judge"] = VERDICTS["judge"].map(NAMES)
-GOLD = gold_of("".join(RNG.choice(list("AB?"), N)))
-CASES = cases_of(N, organ=["eye", "lung"] * (N // 2), patient=[str(i // 2) for i in range(N)])
-PROMPTS = prompts_of({"x@a": "x", "x@b": "x", "x@c": "x", "y": "y"})
+GOLD = small.gold_of("".join(RNG.choice(list("AB?"), N)))
+CASES = small.cases_of(N, organ=["eye", "lung"] * (N // 2), patient=[str(i // 2) for i in range(N)])
+PROMPTS = small.prompts_of({"x@a": "x", "x@b": "x", "x@c": "x", "y": "y"})
 
 
-templates = table_of("probes")
+templates = small.table_of("probes")
 
 
 @pytest.mark.parametrize("cluster", ["case_id", "patient"])
@@ -43,10 +31,14 @@ def test_accuracy_is_compared_as_in_the_table_significance(cluster: str) -> None
     options = {"by": "organ", "cluster": cluster, "resamples": 200, "seed": 4}
     rows = templates(VERDICTS, GOLD, CASES, prompts=PROMPTS, **options)
     three = VERDICTS[VERDICTS["judge"] != "y"]
-    pairs = significance(three, GOLD, CASES, **options)  # type: ignore[arg-type]  # likewise
+    pairs = small.significance(three, GOLD, CASES, **options)  # type: ignore[arg-type]  # likewise
     keys = ["judge_1", "judge_2", "dimension", "by", "subfield"]
     mine = rows.dropna(subset="judge_2").sort_values(keys).reset_index(drop=True)
-    theirs = with_first(with_first(part_of(pairs, "pair"), "x@b"), "x@a").sort_values(keys).reset_index(drop=True)
+    theirs = (
+        small.with_first(small.with_first(small.part_of(pairs, "pair"), "x@b"), "x@a")
+        .sort_values(keys)
+        .reset_index(drop=True)
+    )
     for name, of_pairs in (("n_scored", "n"), ("p_value", "p_value")):
         pd.testing.assert_series_equal(mine[name], theirs[of_pairs], check_names=False, check_dtype=False, atol=1e-9)
     np.testing.assert_allclose(mine["accuracy_probed"] - mine["accuracy"], mine["accuracy_change"], atol=1e-12)
@@ -59,7 +51,7 @@ def test_the_flips_of_a_small_table_are_counted_by_hand() -> None:
         ("x@a", "AB"): "AABB?A", ("x@a", "BA"): "AABAAA",
         ("x@b", "AB"): "ABBBAA", ("x@b", "BA"): "ABTAA-",
     }  # fmt: skip
-    row = templates(*tables_of(shown, "AABBAA"), cluster="case_id", resamples=0).iloc[0]
+    row = templates(*small.tables_of(shown, "AABBAA"), cluster="case_id", resamples=0).iloc[0]
     # Same order: c1 differs in both, c2 in BA, c3 in none, c4 has BA only, c5 AB only.
     assert (row["n"], row["changed"]) == (6, pytest.approx((0 + 1 + 0.5 + 0 + 0 + 0) / 6))
     assert row["coverage"] == 1
@@ -71,7 +63,7 @@ def test_the_flips_of_a_small_table_are_counted_by_hand() -> None:
 
 
 def test_with_one_order_and_no_repeats_nothing_is_told_from_noise() -> None:
-    tables = tables_of({("x@a", "AB"): "AABBAB", ("x@b", "AB"): "ABBBAA"}, "AABBAA")
+    tables = small.tables_of({("x@a", "AB"): "AABBAB", ("x@b", "AB"): "ABBBAA"}, "AABBAA")
     table = templates(*tables, prompts=PROMPTS, cluster="case_id")
     row = table.iloc[0]
     assert row["changed"] == pytest.approx(2 / 6)
@@ -83,7 +75,7 @@ def test_with_one_order_and_no_repeats_nothing_is_told_from_noise() -> None:
 
 def test_where_nothing_ever_flips_there_is_no_certainty() -> None:
     shown = {(judge, order, r): "AABBAB" for judge in ("x@a", "x@b") for order in ("AB", "BA") for r in range(2)}
-    row = templates(*tables_of(shown, "AABBAA"), prompts=PROMPTS, cluster="case_id").iloc[0]
+    row = templates(*small.tables_of(shown, "AABBAA"), prompts=PROMPTS, cluster="case_id").iloc[0]
     assert (row["changed"], row["changed_beyond_noise"], row["shared_flips"]) == (0, 0, 0)
     assert (row[["changed_high", "changed_beyond_noise_high"]] > 0.3).all()
     assert row[["changed_p", "shared_p"]].eq(1).all()
@@ -127,18 +119,9 @@ def test_the_reason_says_what_else_differs() -> None:
 
 def test_the_sentence_names_the_largest_change() -> None:
     rng, rates = np.random.default_rng(1), {"x@a": 0.9, "x@b": 0.6, "y@a": 0.7, "y@b": 0.7}
-    tables = judged({judge: rng.random((2, 200)) < rate for judge, rate in rates.items()}, "ABBA" * 50)
-    table = templates(*tables, prompts=prompts_of({judge: judge[0] for judge in rates}), cluster="case_id")
+    tables = small.judged({judge: rng.random((2, 200)) < rate for judge, rate in rates.items()}, "ABBA" * 50)
+    table = templates(*tables, prompts=small.prompts_of({judge: judge[0] for judge in rates}), cluster="case_id")
     said = TABLES["probes"].says(table)
     assert said.startswith("Accuracy differs significantly in 1 of 2 comparisons of two prompts of one judge (largest:")
     assert "largest: x, -" in said
     assert "Choices change significantly beyond noise in 1 of the 2 comparisons" in said
-
-
-def test_all_tests_of_prompts_are_corrected_in_one_family() -> None:
-    rows = templates(VERDICTS, GOLD, CASES, prompts=PROMPTS, by="organ", resamples=0)
-    for _, own in rows.groupby(["by", "subfield"], dropna=False):
-        p = own[["p_value", "changed_p", "shared_p"]].to_numpy(float)
-        assert p.shape == (3, 3)
-        adjusted = own[["p_adjusted", "changed_p_adjusted", "shared_p_adjusted"]].to_numpy(float)
-        np.testing.assert_allclose(adjusted, adjust(p.ravel(), "holm").reshape(p.shape))

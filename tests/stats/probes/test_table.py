@@ -127,14 +127,6 @@ def test_a_probe_that_the_library_does_not_have_expects_nothing() -> None:
     assert own["reason"].str.contains(UNKNOWN).all()
 
 
-def test_what_is_known_of_an_id() -> None:
-    assert known("image/blur:3")[:4] == ("image/blur", 3, "same", False)
-    assert known("image/removed")[:4] == ("image/removed", 1, "worse", False)
-    assert known("image/blur:0")[1:3] == (0, "same")
-    assert known("response/repeated+both")[:4] == ("response/repeated+both", 1, "same", False)
-    assert known("response/repeated")[3]
-
-
 def test_the_same_error_in_both_responses_must_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     planted = Probe("response/side", "response", "", "flips", response=lambda text, *_: text)
     monkeypatch.setitem(PROBES._features, "response/side", planted)
@@ -243,16 +235,6 @@ def test_a_gap_is_of_the_cells_of_both_groups_and_of_their_noise() -> None:
     assert row["changed"] == pytest.approx((first[both] != second[both]).mean())
     noise = [(each[both][..., 0] != each[both][..., 1]).mean() for each in (first, second)]
     assert row["noise"] == pytest.approx(np.mean(noise))
-
-
-def test_groups_without_a_case_in_common_are_told_apart_from_equal_ones() -> None:
-    early, late = wrong(0), wrong(0)
-    early.choice[:, :, 150:], late.choice[:, :, :150] = ABSENT, ABSENT
-    row = made({NO_PROBE: wrong(0), f"{ORIGIN}:1": early, f"{ORIGIN}:2": late}, "gap").iloc[0]
-    assert row["n"] == 0
-    assert NOT_PAIRED in row["reason"]
-    assert row[["accuracy_change", "p_value", "equivalence_p"]].isna().all()
-    assert row[["equivalent", "kept_expectation"]].isna().all()
 
 
 def test_the_sentence_speaks_of_gaps() -> None:

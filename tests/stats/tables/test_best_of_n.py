@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.methods.item_orders import MOST_SUBSETS, subsets
-from mrb_lib.stats.tables.best_of_n import NONE_COMPLETE, SCORE, WINS
+from mrb_lib.stats.methods.item_orders import choose
+from mrb_lib.stats.tables.best_of_n import SCORE, WINS, estimates
+from tests.simulation.panels import covers_as_claimed
 from tests.stats.small_tables import cases_of, gold_of, table_of, verdicts_of
 
 SIZES = [2, 3, 4, 5] * 15
@@ -116,9 +117,6 @@ def test_items_that_lack_a_label_a_verdict_or_a_score_are_counted() -> None:
     assert best_of_n(missing, bench.gold, bench.cases)["n_excluded"].tolist() == [1, 1, 1, 0]
     unscored = verdicts.assign(score_a=verdicts["score_a"].mask(verdicts["case_id"] == first))
     assert best_of_n(unscored, bench.gold, bench.cases)["n_excluded"].tolist() == [1, 0, 0, 0]
-    nothing = best_of_n(verdicts, bench.gold[:0], bench.cases).iloc[0]
-    assert (nothing["n_items"], nothing["reason"]) == (0, NONE_COMPLETE)
-    assert np.isnan(nothing["regret"])
 
 
 def test_without_an_item_the_question_tells() -> None:
@@ -143,11 +141,31 @@ def test_clusters_are_of_items() -> None:
         assert best_of_n(verdicts, bench.gold, patient, cluster=cluster)["n_clusters"].iloc[0] == n
 
 
-def test_many_subsets_are_drawn_by_the_seed() -> None:
-    assert len(subsets(12, 6, 0)) == 924
-    drawn = subsets(14, 7, 3)
-    assert drawn.shape == (MOST_SUBSETS, 7)
-    assert all(len(set(members)) == 7 for members in drawn.tolist())
-    np.testing.assert_array_equal(drawn, subsets(14, 7, 3))
-    assert (drawn != subsets(14, 7, 4)).any()
-    assert np.bincount(drawn.ravel()) / MOST_SUBSETS == pytest.approx(np.full(14, 0.5), abs=0.06)
+RNG = np.random.default_rng(9)
+
+
+def chosen_of_three(items: int) -> pd.DataFrame:
+    utility, scores = drawn(items)
+    return choose(utility, np.repeat(scores[:, :, None], 4, axis=2), 3, seed=0)
+
+
+def drawn(items: int) -> tuple[np.ndarray, np.ndarray]:
+    """The utilities of four responses to each item, from a noisy round robin, and a judge's noisy scores."""
+    worth = RNG.normal(size=(items, 4))
+    wins = worth[:, :, None] - worth[:, None, :] + RNG.normal(size=(items, 4, 4)) > 0
+    wins = np.triu(wins, 1) | np.triu(~wins, 1).transpose(0, 2, 1)
+    return wins.sum(axis=2) / 3, worth + RNG.normal(size=(items, 4))
+
+
+def test_the_intervals_hold_what_many_items_would_show() -> None:
+    chosen = chosen_of_three(200_000)
+    gained, possible = chosen.utility - chosen.random, chosen.best - chosen.random
+    truth = {
+        "regret": (chosen.best - chosen.utility).mean(), "picked_best": chosen.hit.mean(),
+        "gain_share": gained.mean() / possible.mean(),
+    }  # fmt: skip
+    draws = 600
+    rows = [estimates(chosen_of_three(100), np.arange(100)) for _ in range(draws)]
+    for name, value in truth.items():
+        held = np.mean([row[f"{name}_low"] <= value <= row[f"{name}_high"] for row in rows])
+        assert covers_as_claimed(held, trials=draws, least=0.015), name

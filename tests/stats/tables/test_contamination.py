@@ -11,28 +11,19 @@ from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.methods.welch import unpaired
 from mrb_lib.stats.scoring import correctness
-from mrb_lib.stats.tables.contamination import NO_CONTROL, NO_CUTOFF, NO_DATES, NONE_THERE, OF_BASE, days
-from tests.stats.small_tables import (
-    accuracy,
-    cases_of,
-    gold_of,
-    groups_of,
-    judged,
-    random_verdicts,
-    rows_of,
-    verdicts_of,
-)
+from mrb_lib.stats.tables.contamination import NO_CONTROL, NO_CUTOFF, NO_DATES, OF_BASE, days
+from tests.stats import small_tables as small
 
 N = 120
 RNG = np.random.default_rng(8)
-VERDICTS = random_verdicts(RNG, N, 3)
-GOLD = gold_of("".join(RNG.choice(list("AB?"), N)))
+VERDICTS = small.random_verdicts(RNG, N, 3)
+GOLD = small.gold_of("".join(RNG.choice(list("AB?"), N)))
 DATES = list(RNG.choice(["2021", "2023", "2023-12", "2024-05", "2025-01-03", None], N))
-CASES = cases_of(N, organ=["eye", "lung"] * (N // 2), date=DATES)
+CASES = small.cases_of(N, organ=["eye", "lung"] * (N // 2), date=DATES)
 
 
 def judges(**cutoffs: str | None) -> pd.DataFrame:
-    made = groups_of(dict.fromkeys(cutoffs, "open"))
+    made = small.groups_of(dict.fromkeys(cutoffs, "open"))
     return made.assign(cutoff=list(cutoffs.values()), cutoff_of=list(cutoffs)).astype({"cutoff": "str"})
 
 
@@ -42,7 +33,7 @@ THREE = judges(j0="2023-12", j1="2024-05-17", j2=None)
 def contamination(
     groups: pd.DataFrame, cases: pd.DataFrame = CASES, verdicts: pd.DataFrame = VERDICTS, **options: Any
 ) -> pd.DataFrame:
-    return rows_of("contamination", cases, verdicts, options.pop("gold", GOLD), groups=groups, **options)
+    return small.rows_of("contamination", cases, verdicts, options.pop("gold", GOLD), groups=groups, **options)
 
 
 @pytest.mark.parametrize(
@@ -58,8 +49,8 @@ def contamination(
 )  # fmt: skip
 def test_a_case_is_on_a_side_only_where_its_date_tells(cutoff: str, date: str, side: str) -> None:
     groups = judges(j0=cutoff)
-    cases = cases_of(2, date=[date, None])
-    row = contamination(groups, cases, verdicts_of({("j0", "AB"): "AA"}), gold=gold_of("AA")).iloc[0]
+    cases = small.cases_of(2, date=[date, None])
+    row = contamination(groups, cases, small.verdicts_of({("j0", "AB"): "AA"}), gold=small.gold_of("AA")).iloc[0]
     found = {"before": row["n_before"], "after": row["n_after"], "imprecise": row["n_undated"] - 1}
     assert [name for name, n in found.items() if n] == [side]
 
@@ -73,13 +64,13 @@ def side_of(cutoff: str, which: str) -> np.ndarray:
 @pytest.mark.parametrize("policy", ["balanced", "official", "answered"])
 def test_the_accuracies_are_those_of_the_table_accuracy_on_either_side(policy: str) -> None:
     rows = contamination(THREE, policy=policy, by="organ").set_index(["judge", "subfield"])
-    every = accuracy(VERDICTS, GOLD, CASES, policy=policy, resamples=0).set_index("judge")
+    every = small.accuracy(VERDICTS, GOLD, CASES, policy=policy, resamples=0).set_index("judge")
     for judge, cutoff in (("j0", "2023-12"), ("j1", "2024-05-17")):
         row = rows.loc[(judge, np.nan)]
         for name in ("before", "after"):
             here = CASES[side_of(cutoff, name)].reset_index(drop=True)
             said, labels = (each[each["case_id"].isin(here["case_id"])] for each in (VERDICTS, GOLD))
-            own = accuracy(said, labels, here, policy=policy, resamples=0).set_index("judge")
+            own = small.accuracy(said, labels, here, policy=policy, resamples=0).set_index("judge")
             assert row[f"n_{name}"] == own.loc[judge, "n"]
             assert row[f"accuracy_{name}"] == pytest.approx(own.loc[judge, "accuracy"])
         assert row["difference"] == pytest.approx(row["accuracy_before"] - row["accuracy_after"])
@@ -110,7 +101,7 @@ def test_cases_that_get_harder_for_everybody_accuse_nobody() -> None:
     rng, early = np.random.default_rng(3), np.arange(400) < 200
     chances = {"same": (0.9, 0.6), "memory": (0.95, 0.4), "later": (0.9, 0.6), "alone": (0.9, 0.6)}
     right = {name: rng.random((2, 400)) < np.where(early, *two) for name, two in chances.items()}
-    verdicts, gold, cases = judged(right, "ABBA" * 100, date=np.where(early, "2020", "2025"))
+    verdicts, gold, cases = small.judged(right, "ABBA" * 100, date=np.where(early, "2020", "2025"))
     given = {"verdicts": verdicts, "gold": gold, "cluster": "case_id", "cases": cases}
     table = contamination(judges(same="2023-01", memory="2023-01", later="2026-01"), **given)
     rows = table.set_index("judge")
@@ -140,17 +131,6 @@ def gap(value: np.ndarray, first: np.ndarray, codes: np.ndarray) -> Any:
     return unpaired(np.where(first, value, np.nan), np.where(first, np.nan, value), sampling)
 
 
-def test_a_cluster_on_both_sides_takes_what_both_share_off() -> None:
-    """Every cluster has one case of each side, as alike as can be: the difference is the same in all, and certain."""
-    rng = np.random.default_rng(2)
-    first = np.tile([True, False], 40)[:, None]
-    value = np.repeat(rng.random(40), 2)[:, None] + np.where(first, 0.1, 0.0) + rng.normal(0, 0.01, (80, 1))
-    apart, together = (gap(value, first, codes) for codes in (np.arange(80), np.repeat(np.arange(40), 2)))
-    assert together.error[0] < apart.error[0] / 10
-    paired = value[::2, 0] - value[1::2, 0]
-    assert together.error[0] == pytest.approx(paired.std(ddof=1) / np.sqrt(40))
-
-
 def test_a_judge_without_a_cutoff_is_a_row_with_the_reason() -> None:
     row = contamination(THREE).set_index("judge").loc["j2"]
     assert row["reason"] == NO_CUTOFF
@@ -161,17 +141,8 @@ def test_a_judge_without_a_cutoff_is_a_row_with_the_reason() -> None:
 def test_without_dates_or_cutoffs_the_table_is_one_line() -> None:
     bare = contamination(THREE, CASES.drop(columns="date"))
     assert bare["reason"].tolist() == [NO_DATES]
-    assert contamination(groups_of({"j0": "open"}))["reason"].tolist() == [NO_CUTOFF]
+    assert contamination(small.groups_of({"j0": "open"}))["reason"].tolist() == [NO_CUTOFF]
     assert TABLES["contamination"].says(bare) == f"There is nothing to show: {NO_DATES}."
-
-
-def test_cases_on_one_side_only_are_said() -> None:
-    late = contamination(THREE, CASES.assign(date="2026")).set_index("judge").loc["j0"]
-    assert NONE_THERE.format("before") in late["reason"]
-    assert np.isfinite(late["accuracy_after_low"])
-    vague = contamination(THREE, CASES.assign(date="2023")).set_index("judge").loc["j0"]
-    assert vague["n_undated"] == N - vague["n_excluded"]
-    assert vague["reason"] == NO_DATES
 
 
 def test_the_cutoff_of_a_base_is_called_so() -> None:

@@ -6,9 +6,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from mrb_lib.stats.methods.rasch import fit, item_rest_correlation, worth, wrong_gold
+from mrb_lib.stats.methods.rasch import fit, item_rest_correlation, wrong_gold
 from mrb_lib.stats.tables.difficulty import NO_OTHER, NOT_CONVERGED
-from tests.stats.rasch_trials import by_kind, plain
+from tests.stats.rasch_trials import plain
 from tests.stats.small_tables import Tables, difficulty, judged, part_of
 
 N = 200
@@ -78,18 +78,6 @@ def test_with_one_judge_of_known_ability_suspicion_is_bayes_rule() -> None:
     np.testing.assert_allclose(doubt, [0.1 * 0.8 / (0.1 * 0.8 + 0.9 * 0.2), 0.1 * 0.2 / (0.1 * 0.2 + 0.9 * 0.8)])
 
 
-def test_what_a_verdict_of_two_orders_is_worth() -> None:
-    """One trial where a judge answers alike in both, two where independently; position bias is no agreement."""
-    rng = np.random.default_rng(0)
-    first, second = rng.random((2, 20_000)) < 0.7
-    kind = np.stack([side := rng.integers(0, 2, 20_000), 1 - side])
-    score = np.stack(
-        [[first, first], [first, second], 1 - kind, np.where(rng.random((2, 20_000)) < 0.8, 1 - kind, kind)]
-    )
-    found = worth(by_kind(score.astype(float), kind))
-    np.testing.assert_allclose(found, [0.5, 1, 1, 1], atol=0.02)
-
-
 @pytest.mark.parametrize("policy", ["official", "strict", "net", "answered"])
 def test_every_policy_has_a_scale(policy: str) -> None:
     rng = np.random.default_rng(5)
@@ -131,20 +119,6 @@ def test_a_judge_that_is_always_right_is_able_and_finite() -> None:
     assert judges["ability"].is_monotonic_increasing
     assert np.isfinite(judges[["ability", "se"]]).all(axis=None)
     assert judges["se"].iloc[5] > 2 * judges["se"].iloc[4]
-
-
-def test_missing_verdicts_widen_the_interval_of_a_case() -> None:
-    verdicts, gold, cases = tables(simulated())
-    fewer = verdicts[(verdicts["case_id"] != "c0") | (verdicts["judge"] == "j0")]
-    full, less = (cases_and_judges(each, gold, cases)[0].loc["c0"] for each in (verdicts, fewer))
-    assert less[["n", "n_excluded"]].tolist() == [1, 5]
-    assert less["se"] > 1.1 * full["se"]
-
-
-def test_votes_of_annotators_are_carried_along() -> None:
-    verdicts, gold, cases = tables(simulated())
-    found, _ = cases_and_judges(verdicts, gold.assign(votes_a=2, votes_b=1, votes_tie=0, n_annotators=3), cases)
-    assert (found[["gold_votes", "n_annotators"]] == [2, 3]).all(axis=None)
 
 
 def test_the_item_rest_correlation_is_that_of_numpy() -> None:

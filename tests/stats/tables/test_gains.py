@@ -12,26 +12,17 @@ from mrb_lib.stats.tables.gains import NO_RECORD, NO_WORDS
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.training import training_cases
-from tests.stats.small_tables import (
-    cases_of,
-    gains,
-    gold_of,
-    groups_of,
-    part_of,
-    random_verdicts,
-    significance,
-    with_first,
-)
+from tests.stats import small_tables as small
 from tests.training_records import record_of
 
 N = 90
 GENERATOR = np.random.default_rng(11)
-VERDICTS = random_verdicts(GENERATOR, N, 4)
+VERDICTS = small.random_verdicts(GENERATOR, N, 4)
 JUDGES = sorted(VERDICTS["judge"].unique())
 BASE, TUNED, OTHER, LAST = JUDGES
-GOLD = gold_of("".join(GENERATOR.choice(list("AB"), N)))
-CASES = cases_of(N, organ=["eye", "lung", "heart"] * 30, patient=[str(i // 2) for i in range(N)])
-GROUPS = groups_of({BASE: "open", TUNED: "medical", OTHER: "open", LAST: "critic"}, {TUNED: BASE, LAST: BASE})
+GOLD = small.gold_of("".join(GENERATOR.choice(list("AB"), N)))
+CASES = small.cases_of(N, organ=["eye", "lung", "heart"] * 30, patient=[str(i // 2) for i in range(N)])
+GROUPS = small.groups_of({BASE: "open", TUNED: "medical", OTHER: "open", LAST: "critic"}, {TUNED: BASE, LAST: BASE})
 SAME = {
     "n": "n", "n_clusters": "n_clusters", "difference": "gain", "low": "low", "high": "high", "interval": "interval",
     "standard_error": "standard_error", "test": "test", "p_value": "p_value", "equivalence_p": "equivalence_p",
@@ -44,7 +35,7 @@ BENCHMARK = Benchmark(
 
 
 def made(**options: Any) -> pd.DataFrame:
-    return gains(VERDICTS, GOLD, CASES, **{"groups": GROUPS, "resamples": 0, **options})
+    return small.gains(VERDICTS, GOLD, CASES, **{"groups": GROUPS, "resamples": 0, **options})
 
 
 def trained(*cases: str, judge: str = TUNED) -> pd.DataFrame:
@@ -61,10 +52,10 @@ def test_a_gain_is_the_pair_of_the_table_significance(policy: str, cluster: str 
     for tuned in (TUNED, LAST):
         kept = VERDICTS[VERDICTS["judge"].isin([BASE, tuned])]
         renamed = kept.assign(judge=kept["judge"].map({tuned: "a", BASE: "b"}))
-        pairs = part_of(significance(renamed, GOLD, CASES, **options), "pair")
+        pairs = small.part_of(small.significance(renamed, GOLD, CASES, **options), "pair")
         pairs, mine = (
             frame.assign(place=frame["subfield"].fillna("all")).set_index("place")
-            for frame in (with_first(pairs, "a"), rows[rows["tuned"] == tuned])
+            for frame in (small.with_first(pairs, "a"), rows[rows["tuned"] == tuned])
         )
         assert len(mine) == 4
         for theirs, ours in SAME.items():
@@ -99,17 +90,13 @@ def test_what_either_judge_was_trained_on_is_left_out_of_both_and_counted() -> N
 def test_a_base_is_asked_by_the_engine_that_asks_the_tuned_judge_where_there_is_one() -> None:
     names = {JUDGES[0]: "base", JUDGES[1]: "base+generative", JUDGES[2]: "tuned+generative", JUDGES[3]: "tuned"}
     verdicts = VERDICTS.assign(judge=VERDICTS["judge"].map(names))
-    stated = groups_of(dict.fromkeys(names.values(), "open"), dict.fromkeys(["tuned", "tuned+generative"], "base"))
+    stated = small.groups_of(
+        dict.fromkeys(names.values(), "open"), dict.fromkeys(["tuned", "tuned+generative"], "base")
+    )
     stated["model"] = stated["entry"] = stated["judge"].str.split("+").str[0]
     for kept, base in ((verdicts, "base+generative"), (verdicts[verdicts["judge"] != "base+generative"], "base")):
-        rows = gains(kept, GOLD, CASES, groups=stated, resamples=0)
+        rows = small.gains(kept, GOLD, CASES, groups=stated, resamples=0)
         assert set(zip(rows["base"], rows["tuned"], strict=True)) == {("base", "tuned"), (base, "tuned+generative")}
-
-
-def test_without_a_pair_there_is_no_row() -> None:
-    rows = made(groups=groups_of(dict.fromkeys(JUDGES, "open")))
-    assert rows.empty
-    assert rows["n_seen"].dtype == "Int64"
 
 
 @pytest.mark.parametrize(

@@ -5,24 +5,13 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.tables.gains import NOT_BOTH
-from tests.stats.small_tables import (
-    calibration,
-    cases_of,
-    gains,
-    gold_of,
-    groups_of,
-    part_of,
-    rows_of,
-    significance,
-    verdicts_of,
-    with_first,
-)
+from tests.stats import small_tables as small
 from tests.training_records import recipes_of
 
 N = 300
-GROUPS = groups_of({"base": "open", "tuned": "critic"})
+GROUPS = small.groups_of({"base": "open", "tuned": "critic"})
 RECORDS = recipes_of({"tuned": {"swap": True}}, bases=("base",))
-CASES = cases_of(N, organ=["eye", "lung", "lung"] * 100).assign(
+CASES = small.cases_of(N, organ=["eye", "lung", "lung"] * 100).assign(
     response_a=["one " * (1 + i % 3) for i in range(N)], response_b="one one", cluster=[str(i // 2) for i in range(N)]
 )
 SEEN = pd.DataFrame({"judge": "tuned", "case_id": [f"c{i}" for i in range(0, N, 4)]}).astype("str")
@@ -46,7 +35,7 @@ def leaning(seed: int, accuracy: float, first: float, longer: float) -> dict[str
 @pytest.fixture(scope="module")
 def verdicts() -> pd.DataFrame:
     judges = {"base": leaning(1, 0.65, 0.4, 0.0), "tuned": leaning(2, 0.85, 0.0, 0.3)}
-    made = verdicts_of({(judge, order): text for judge, of in judges.items() for order, text in of.items()})
+    made = small.verdicts_of({(judge, order): text for judge, of in judges.items() for order, text in of.items()})
     sure = np.where(made["judge"] == "base", 0.95, 0.8)
     return made.assign(p_a=np.where(made["choice"] == "A", sure, 1 - sure))
 
@@ -58,7 +47,7 @@ def rows(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 def made(verdicts: pd.DataFrame, cases: pd.DataFrame = CASES, **options: object) -> pd.DataFrame:
     given = {"groups": GROUPS, "training": SEEN, "records": RECORDS, "resamples": 0, **options}
-    return gains(verdicts, gold_of(GOLD), cases, **given)
+    return small.gains(verdicts, small.gold_of(GOLD), cases, **given)
 
 
 def test_a_gain_that_is_bought_with_a_bias_is_seen(rows: pd.DataFrame) -> None:
@@ -78,8 +67,8 @@ def test_a_gain_that_is_bought_with_a_bias_is_seen(rows: pd.DataFrame) -> None:
 
 def test_values_are_those_of_the_tables_that_are_about_them(verdicts: pd.DataFrame, rows: pd.DataFrame) -> None:
     kept = verdicts[~verdicts["case_id"].isin(SEEN["case_id"])]
-    orders = rows_of("consistency", CASES, kept, by="organ").set_index(["judge", "subfield"]).sort_index()
-    sure = calibration(kept, gold_of(GOLD), CASES, by="organ", resamples=0, part="summary")
+    orders = small.rows_of("consistency", CASES, kept, by="organ").set_index(["judge", "subfield"]).sort_index()
+    sure = small.calibration(kept, small.gold_of(GOLD), CASES, by="organ", resamples=0, part="summary")
     theirs = {
         "consistency": orders["consistency"],
         "first_rate": (1 + orders["position_bias"]) / 2,
@@ -97,16 +86,16 @@ def test_the_quantity_is_compared_as_the_table_significance_compares_accuracies(
     """The share of longer responses is the accuracy by a gold that names the longer one."""
     kept = verdicts[~verdicts["case_id"].isin(SEEN["case_id"])]
     named = kept.assign(judge=kept["judge"].map({"tuned": "1", "base": "2"}))
-    pairs = significance(named, gold_of("".join(LONGER)), CASES, by="organ", resamples=300)
-    pairs = with_first(part_of(pairs, "pair"), "1")
-    mine = part_of(rows, "longer_rate")
+    pairs = small.significance(named, small.gold_of("".join(LONGER)), CASES, by="organ", resamples=300)
+    pairs = small.with_first(small.part_of(pairs, "pair"), "1")
+    mine = small.part_of(rows, "longer_rate")
     same = {"n": "n", "difference": "gain", "low": "low", "high": "high", "p_value": "p_value", "test": "test"}
     for theirs, ours in same.items():
         pd.testing.assert_series_equal(pairs[theirs], mine[ours], check_names=False, check_dtype=False)
 
 
 def test_what_no_verdict_says_is_null_with_the_reason() -> None:
-    one_order = verdicts_of({("base", "AB"): GOLD, ("tuned", "AB"): GOLD})
+    one_order = small.verdicts_of({("base", "AB"): GOLD, ("tuned", "AB"): GOLD})
     same = made(one_order, CASES.assign(response_b=CASES["response_a"])).set_index("part")
     for part in PARTS[1:]:
         assert same["n"][part] == 0

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.groups import HEURISTIC, NO_JUDGE, contrasted
 from tests.stats.small_tables import groups_of, judged, part_of, rows_of
@@ -76,14 +75,7 @@ def test_models_of_a_family_are_one_draw_by_their_mean() -> None:
         assert again[name] == pytest.approx(once[name])
 
 
-def test_what_is_undefined_is_null_with_a_reason() -> None:
-    alike = groups(np.ones((7, 20), dtype=int)).iloc[0]
-    assert alike["difference"] == 0.0
-    assert ALIKE in alike["reason"]
-    assert np.isnan(alike["p_value"])
-    one = groups(drawn(5), cluster=["x"] * 80).iloc[0]
-    assert ONE_CLUSTER in one["reason"]
-    assert np.isnan(one["low"])
+def test_a_group_without_a_judge_in_a_subfield_is_said() -> None:
     right = drawn(6)
     right[3:, :40] = -1
     rows = groups(right, organ=["eye"] * 40 + ["lung"] * 40, by="organ").set_index("subfield")

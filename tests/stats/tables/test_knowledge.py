@@ -14,7 +14,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.build.construct.tables import write_work_table
 from mrb_lib.build.construct.work import create_work
 from mrb_lib.cli.main import main
-from mrb_lib.stats.analyze import TABLES, unread
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.tables.models import NO_CASES, NO_ITEM, NO_MODEL, NO_SPREAD, knowledge_rows
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.store import save_imported
@@ -203,10 +203,8 @@ def test_the_rows_follow_those_of_the_regressions_which_do_not_change(
     own = full[len(plain) :]
     assert own["part"].eq("knowledge").all()
     assert own["judge"].tolist() == ["other", "small+packed"]
-    assert own["policy"].tolist() == ["balanced"] * 2
     assert own[["term", "level", "estimate", "marginal_effect"]].isna().all(axis=None)
     assert plain[["answered_by", "policy", "n_right", "n_wrong", "n_seen"]].isna().all(axis=None)
-    assert own["n_right"].dtype == "Int64"
     [tested] = own.dropna(subset="p_value").to_dict("records")
     assert (tested["judge"], tested["family"], tested["p_adjusted"]) == ("small+packed", 1, tested["p_value"])
 
@@ -224,12 +222,6 @@ def test_the_sentence_tells_of_knowledge_only_where_it_is_in_the_table(
     assert unclear == f"{plain} Cannot tell overall whether judges judge better what their own model can answer."
     assert clear.startswith(plain)
     assert "significantly more accurate where their own model can answer, small+packed most: +" in clear
-
-
-def test_options_of_the_part_are_read_only_with_marks() -> None:
-    options = ("policy", "resamples", "seed", "groups", "cluster")
-    assert unread("models", options) == ["policy", "resamples", "seed", "groups"]
-    assert unread("models", options, has_marks=True) == []
 
 
 def called(command: list[str], monkeypatch: pytest.MonkeyPatch) -> int:

@@ -6,7 +6,8 @@ import pytest
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.columns import NO_CASES
-from mrb_lib.stats.tables.gains import NO_PAIR
+from mrb_lib.stats.tables.gains import NO_PAIR, OUT_OF_DOMAIN
+from tests.simulation.panels import covered, frame_of, panel_of, rows_of
 from tests.stats.small_tables import cases_of, gains, gold_of, judged, part_of, significance, with_first
 from tests.training_records import recipes_of
 
@@ -115,3 +116,17 @@ def test_judges_that_leave_folds_out_are_told_apart_by_the_folds_of_the_split() 
     assert cells["n"].to_dict() == {"brain": 290, "eye": 290, "lung": 320}
     assert set(cells["by"]) == {"organ"}
     assert part_of(rows, "out_of_domain")["gain"].notna().all()
+
+
+def test_intervals_of_the_loss_out_of_domain_hold_the_truth_overall_and_in_each_domain() -> None:
+    benchmarks, label = 60, (np.array(list(GOLD)) == "B").astype(np.int64)
+    accuracy = np.stack(list(ACCURACIES.values()))[:, None, :, None]
+    right = np.random.default_rng(1).random((len(ACCURACIES), benchmarks, len(label), 2)) < accuracy
+    panel = panel_of(np.where(right, label[:, None], 1 - label[:, None]), judges=list(ACCURACIES))
+    panel, gold = panel.without_seen(trained_on(), CASES["case_id"]), frame_of(np.tile(label, (benchmarks, 1)))
+    made = rows_of("gains", panel, gold, CASES, records=leave_one_out(), cluster="cluster", resamples=200)
+    lost = made[made["part"] == OUT_OF_DOMAIN]
+    by_domain = lost.groupby(lost["subfield"].fillna("all"))
+    assert by_domain.size().tolist() == [benchmarks] * 4
+    for _, own in by_domain:
+        assert 0.9 <= covered(own, WITHOUT - WITH) <= 0.99

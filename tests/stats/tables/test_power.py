@@ -14,7 +14,6 @@ from mrb_lib.stats.tables.power import (
     attainable,
     cases_needed,
     detectable,
-    mcnemar_detectable,
     mcnemar_power,
     power_at,
 )
@@ -71,14 +70,6 @@ def test_power_of_mcnemars_exact_test_is_the_sum_over_all_tables(n: int, up: flo
     for level in (0.05, 0.004):
         found = mcnemar_power(*(np.array([float(each)]) for each in (n, up + down, up - down)), level)
         assert found[0] == pytest.approx(chance[exact <= level].sum(), abs=1e-6)
-
-
-def test_the_detectable_difference_of_mcnemars_exact_test_has_its_power() -> None:
-    n, shares = np.array([100.0, 1026, 1026, 20]), np.array([0.3, 0.2, 0.04, 0.1])
-    for level in (0.05, 0.0001):
-        smallest = mcnemar_detectable(n, shares, level)
-        assert np.isnan(smallest[-1])
-        assert mcnemar_power(n[:2], shares[:2], smallest[:2], level) == pytest.approx([0.8, 0.8], abs=1e-3)
 
 
 def test_the_summary_is_the_median_pair() -> None:

@@ -9,7 +9,7 @@ from mrb_lib.stats.columns import NO_CASES, ONE_CLUSTER
 from mrb_lib.stats.methods.comparisons import from_verdicts
 from mrb_lib.stats.methods.item_orders import item_responses
 from mrb_lib.stats.panel import as_panel
-from mrb_lib.stats.tables.ranking import NO_AGREEMENT, NO_ERRORS, NO_ORDERS, NO_STRENGTHS, sentence
+from mrb_lib.stats.tables.ranking import NO_AGREEMENT, NO_ERRORS, NO_STRENGTHS, sentence
 from mrb_lib.stats.verdicts import Verdicts
 from tests.judges.item_cases import item_cases
 from tests.stats.small_tables import annotations_of, cases_of, gold_of, ids, part_of, table_of, tables_of, verdicts_of
@@ -68,16 +68,6 @@ def test_policies_make_one_comparison_of_the_verdicts_on_a_case(policy: str, com
     rows = strengths(ranking(verdicts, gold, cases, policy=policy, resamples=0), "judge", "j")
     decided = int(np.sum(comparisons))
     assert rows.loc["x", ["n", "n_excluded"]].tolist() == [decided, 5 - decided]
-
-
-def test_a_judge_that_repeats_the_gold_labels_ranks_as_they_do() -> None:
-    gold, cases = small(*CIRCLE)
-    frame = ranking(verdicts_of({("j", "AB"): CIRCLE[2], ("j", "BA"): CIRCLE[2]}), gold, cases, resamples=100)
-    for name in ("strength", "low", "high", "rank_low", "rank_high"):
-        np.testing.assert_allclose(strengths(frame)[name], strengths(frame, "judge", "j")[name], rtol=1e-9)
-    row = frame[(frame["part"] == "agreement") & (frame["source"] == "gold")].iloc[0]
-    assert row[["kendall", "spearman", "pearson_of_ranks"]].tolist() == [1, 1, 1]
-    assert row["n_responders"] == 3
 
 
 def test_one_who_won_everything_leaves_no_strength() -> None:
@@ -182,30 +172,12 @@ def test_it_equals_a_loop_with_ties_missing_labels_and_missing_verdicts(seed: in
     assert row["kendall"] == pytest.approx(expected.mean())
 
 
-def test_orders_by_hand() -> None:
-    """Pairs (01, 02, 12): gold says 0 > 1 > 2; the judge 1 > 0 > 2."""
-    cases = items_of(2, 3)
-    for said, tau in (("BAABAA", 1 / 3), ("AAAAAA", 1), ("TAATAA", 2 / np.sqrt(6))):  # the last is tau-b
-        assert order_row(said, "AAAAAA", cases)["kendall"] == pytest.approx(tau)
-
-
 def test_items_are_those_of_the_column_or_of_question_and_images() -> None:
     named, plain = items_of(3, 3), items_of(3, 3, named=False)
     assert (item_responses(named).item == item_responses(plain).item).all()
     assert item_responses(named).size.tolist() == [3, 3, 3]
     pictured = plain.assign(images=[["x.png"]] * 5 + [["y.png"]] + [["z.png"]] * 3)
     assert item_responses(pictured).size.tolist() == [3, 3, 2, 3]
-
-
-def test_what_is_undefined_is_null_with_a_reason() -> None:
-    for gold in ("TTTTTT", "??A??A"):
-        row = order_row("AAAAAA", gold, items_of(2, 3))
-        assert np.isnan(row["kendall"])
-        assert row[["n_items", "n_excluded", "reason"]].tolist() == [0, 2, NO_ORDERS]
-    alone = pd.DataFrame([("c0", "q", "x", "x")], columns=["case_id", "question", "response_a", "response_b"])
-    row = order_row("A", "A", alone)
-    assert (row["n_items"], row["n_excluded"]) == (0, 0)
-    assert pd.isna(row["kendall"])
 
 
 def test_where_responders_have_no_names_the_sentence_is_about_items() -> None:

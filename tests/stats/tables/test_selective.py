@@ -5,15 +5,13 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.methods.forecasts import FOLDS, folds
 from mrb_lib.stats.tables import selective as module
-from mrb_lib.stats.tables.selective import GRID, NONE, at_or_above, fixed_sequence, grid_place, upper_bound
+from mrb_lib.stats.tables.selective import GRID, upper_bound
 from tests.stats.small_tables import annotations_of, part_of, rows_of, tables_of
 
 SPEC = TABLES["selective"]
@@ -76,13 +74,6 @@ def test_the_threshold_is_that_of_the_procedure_written_plainly(seed: int, alpha
         assert row["bound"] >= 1 - alpha
 
 
-def test_too_few_cases_cannot_promise_anything_even_to_a_judge_that_is_always_right() -> None:
-    for n, expected in ((28, False), (29, True)):  # .9^28 > .05 >= .9^29
-        p = np.full(n, 0.999)
-        row = selective(*tables(p, np.ones(n, dtype=bool)), part="guarantee").set_index("delta").loc[0.05]
-        assert pd.notna(row["threshold"]) == expected
-
-
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("delta", [0.05, 0.1])
 def test_each_fold_is_answered_by_the_threshold_of_the_others(seed: int, delta: float) -> None:
@@ -126,28 +117,6 @@ def test_both_orders_make_one_answer() -> None:
     curve = part_of(table, "curve")
     np.testing.assert_allclose(curve["threshold"], [0.75, 0.7, 0.55])
     np.testing.assert_allclose(curve["risk"], [0, 1 / 2, 2 / 3])
-
-
-@given(st.lists(st.tuples(st.floats(0.5, 1), st.booleans()), min_size=1, max_size=80), st.floats(0.05, 0.5))
-def test_a_looser_level_never_answers_less(found: list[tuple[float, bool]], alpha: float) -> None:
-    counts = np.zeros((2, 1, len(GRID)))
-    for confidence, wrong in found:
-        place = grid_place(np.array([confidence]))[0]
-        counts[0, 0, place] += 1
-        counts[1, 0, place] += wrong
-    answered, wrong = at_or_above(counts)
-    answered = answered.astype(np.int64)
-    strict, loose = (fixed_sequence(answered, wrong, alpha, delta)[0] for delta in (0.05, 0.2))
-    if strict != NONE:
-        assert loose != NONE
-        least = [next(n for n in range(1000) if (1 - alpha) ** n <= delta) for delta in (0.05, 0.2)]
-        if ((answered[0] >= least[0]) == (answered[0] >= least[1])).all():
-            assert loose <= strict
-
-
-def test_the_upper_bound_is_one_where_all_are_wrong_or_none_answered() -> None:
-    np.testing.assert_allclose(upper_bound(np.array([0.0, 3]), np.array([0, 3]), 0.05), 1.0)
-    np.testing.assert_allclose(upper_bound(np.array([0.0]), np.array([10]), 0.05), 1 - 0.05**0.1)
 
 
 @pytest.mark.parametrize(("wrong", "n"), [(3, 40), (0, 12), (17, 60)])

@@ -1,4 +1,4 @@
-"""Bias: associations and pulls equal to statsmodels, and null with a reason where they cannot be told."""
+"""Bias: associations and pulls equal to statsmodels, null with a reason; families of models, and what texts hold."""
 
 import warnings
 from functools import cache
@@ -12,7 +12,14 @@ from scipy.stats import t as student
 from scipy.stats import ttest_1samp, ttest_ind
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.methods.response_traits import MARKERS, length_difference, marker_differences, standardised
+from mrb_lib.stats.methods.response_traits import (
+    MARKERS,
+    family_of,
+    kinship,
+    length_difference,
+    marker_differences,
+    standardised,
+)
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.bias import (
     COLLINEAR,
@@ -23,20 +30,10 @@ from mrb_lib.stats.tables.bias import (
     UNANIMOUS,
     WEAK,
     fit,
-    votes_of,
 )
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS
-from tests.stats.small_tables import (
-    Tables,
-    analysis_of,
-    annotations_of,
-    bias,
-    cases_of,
-    gold_of,
-    tables_of,
-    verdicts_of,
-)
+from tests.stats import small_tables as small
 
 N, JUDGE = 300, "gpt-4o"
 RESPONDERS = (JUDGE, "gpt-5", "Other-1B", "Other-2B")
@@ -46,12 +43,12 @@ TEST = ["low", "high", "p_value", "p_adjusted"]
 
 
 @cache
-def drawn(*noise: float) -> tuple[Tables, pd.DataFrame]:
+def drawn(*noise: float) -> tuple[small.Tables, pd.DataFrame]:
     """A judge on responses of many lengths and markers, and annotators by their noise; some ties, nulls and gaps."""
     rng = np.random.default_rng(4)
     texts = [" ".join(rng.choice(WORDS, size)) for size in rng.integers(5, 60, 2 * N)]
     models = np.array([rng.choice(RESPONDERS, 2, replace=False) for _ in range(N)])
-    cases = cases_of(
+    cases = small.cases_of(
         N, organ=rng.choice(["eye", "lung"], N), cluster=rng.integers(0, 150, N), response_a=texts[:N],
         response_b=texts[N:], model_a=models[:, 0], model_b=models[:, 1],
     )  # fmt: skip
@@ -63,8 +60,8 @@ def drawn(*noise: float) -> tuple[Tables, pd.DataFrame]:
         return "".join(np.where(rng.random(N) < 0.04, absent, choice))
 
     people = {f"a{i}": letters(spread, "-") for i, spread in enumerate(noise)}
-    verdicts = verdicts_of({(JUDGE, order): letters(0.8, "?") for order in ORDERS})
-    return (verdicts, gold_of(people["a0"]), cases), annotations_of(people)
+    verdicts = small.verdicts_of({(JUDGE, order): letters(0.8, "?") for order in ORDERS})
+    return (verdicts, small.gold_of(people["a0"]), cases), small.annotations_of(people)
 
 
 TABLES, _ = drawn(0.7)
@@ -112,7 +109,7 @@ def test_associations_equal_statsmodels(name: str, marker: str | None, predictor
     if name == "family_preference":
         data = data[data["own"] == 0]
     expected = binomial(data["y"], sm.add_constant(data[["gold", *predictors]]), np.arange(len(data)))
-    row = pick(bias(*TABLES, cluster="case_id"), name, marker)
+    row = pick(small.bias(*TABLES, cluster="case_id"), name, marker)
     assert (row["n_labelled"], row["n"], row["n_excluded"]) == (len(data), len(data), N - len(data))
     assert row["association"] == pytest.approx(expected.params.iloc[-1], abs=1e-7)
     reach = student.ppf(0.975, len(data) - 1) * expected.bse.iloc[-1]
@@ -121,7 +118,7 @@ def test_associations_equal_statsmodels(name: str, marker: str | None, predictor
 
 
 def test_excess_choice_is_a_paired_t_test_where_cases_are_the_clusters() -> None:
-    row, data = pick(bias(*TABLES, cluster="case_id"), "length"), wide()
+    row, data = pick(small.bias(*TABLES, cluster="case_id"), "length"), wide()
     excess = ((data["y"] - (data["gold"] + 1) / 2) * np.sign(data["longer"]))[data["longer"] != 0]
     ends = ttest_1samp(excess, 0).confidence_interval(0.95)
     found = row[["excess_choice", "excess_choice_low", "excess_choice_high"]].tolist()
@@ -130,7 +127,7 @@ def test_excess_choice_is_a_paired_t_test_where_cases_are_the_clusters() -> None
 
 @pytest.mark.parametrize(("name", "side"), [("length", "longer"), ("self_preference", "own")])
 def test_error_asymmetry_is_the_difference_of_two_error_rates(name: str, side: str) -> None:
-    row, data = pick(bias(*TABLES, cluster="case_id"), name), wide()
+    row, data = pick(small.bias(*TABLES, cluster="case_id"), name), wide()
     data = data[(data[side] != 0) & (data["gold"] != 0)]
     towards = data["y"].where(data[side] > 0, 1 - data["y"])
     wrongly = towards[data["gold"] * data[side] < 0]
@@ -144,7 +141,7 @@ def test_error_asymmetry_is_the_difference_of_two_error_rates(name: str, side: s
 def test_accuracy_at_equal_length_equals_statsmodels() -> None:
     verdicts, gold, cases = TABLES
     null = verdicts.loc[verdicts["choice"].isna(), "case_id"]
-    row = pick(bias(verdicts[~verdicts["case_id"].isin(null)], gold, cases), "length")
+    row = pick(small.bias(verdicts[~verdicts["case_id"].isin(null)], gold, cases), "length")
     data = wide().query("gold != 0")
     data = data[~data.index.isin(null)]
     right = data["y"].where(data["gold"] > 0, 1 - data["y"])
@@ -156,52 +153,49 @@ def test_accuracy_at_equal_length_equals_statsmodels() -> None:
 
 def test_a_row_per_property_that_a_response_has() -> None:
     verdicts, gold, cases = TABLES
-    table = bias(*TABLES, by="organ")
+    table = small.bias(*TABLES, by="organ")
     whole = table[table["subfield"].isna()]
     assert list(dict.fromkeys(whole["bias"])) == ["length", "self_preference", "family_preference", "style"]
     assert whole["marker"].dropna().tolist() == [*MARKERS]
     assert (whole["n"] + whole["n_excluded"]).eq(N).all()
     plain = cases.assign(response_a="x", response_b="y" * 3, model_a="Other-1B", model_b="Other-2B")
-    assert bias(verdicts, gold, plain)["bias"].tolist() == ["length"]
+    assert small.bias(verdicts, gold, plain)["bias"].tolist() == ["length"]
 
 
 def test_official_reads_one_order_only() -> None:
     verdicts, gold, cases = TABLES
-    first = bias(verdicts[verdicts["order"] == "AB"], gold, cases, policy="balanced")
-    official = bias(verdicts, gold, cases, policy="official")
+    first = small.bias(verdicts[verdicts["order"] == "AB"], gold, cases, policy="balanced")
+    official = small.bias(verdicts, gold, cases, policy="official")
     scored = [name for name in official if "accuracy" in name or name == "policy"]
     pd.testing.assert_frame_equal(official.drop(columns=scored), first.drop(columns=scored))
 
 
 def test_what_cannot_be_told_is_null_with_its_reason() -> None:
-    verdicts, gold, cases = tables_of({"j": "AB" * 20}, "AB" * 20)
-    found = bias(verdicts, gold, cases.drop(columns=["response_a", "response_b"]))
+    verdicts, gold, cases = small.tables_of({"j": "AB" * 20}, "AB" * 20)
+    found = small.bias(verdicts, gold, cases.drop(columns=["response_a", "response_b"]))
     assert found["bias"].tolist() == ["length"]
     assert found["reason"].str.contains("the cases lack the texts of the responses").all()
     assert found[["estimate", "low", "high", "p_value", "association"]].isna().all(axis=None)
-    nobody = bias(verdicts, gold.head(0), cases)
-    assert nobody["reason"].str.startswith("no case with a verdict has a gold label").all()
-    assert (nobody["n"] == 0).all()
 
 
 def test_a_judge_that_wrote_few_of_the_responses_is_not_said_to_have_written_none() -> None:
     rng, n = np.random.default_rng(2), 80
     letters, said = ("".join(rng.choice(list("AB"), n)) for _ in range(2))
-    verdicts, gold, cases = tables_of(
+    verdicts, gold, cases = small.tables_of(
         {(JUDGE, "AB"): said}, letters, response_a=["a" * k for k in rng.integers(1, 50, n)],
         response_b=["b" * k for k in rng.integers(1, 50, n)],
         model_a=[JUDGE] * 9 + ["gpt-5"] * 3 + ["Other-1B"] * (n - 12), model_b="Other-2B",
     )  # fmt: skip
-    table = bias(verdicts, gold, cases)
+    table = small.bias(verdicts, gold, cases)
     for name, count in (("self_preference", 9), ("family_preference", 3)):
         row = pick(table, name)
         assert row[["estimate", "association"]].isna().all()
         assert "undefined: fewer than ten cases with a verdict show it" in row["reason"]
         assert row["n_decisive"] == count
-    assert "error_asymmetry is undefined" in pick(bias(verdicts, gold[12:], cases), "self_preference")["reason"]
-    assert "self_preference" not in set(bias(verdicts.assign(judge="Other-3B"), gold, cases)["bias"])
+    assert "error_asymmetry is undefined" in pick(small.bias(verdicts, gold[12:], cases), "self_preference")["reason"]
+    assert "self_preference" not in set(small.bias(verdicts.assign(judge="Other-3B"), gold, cases)["bias"])
     alike = cases.assign(response_a="x" * 5, response_b=["y" * 5] * (n - 4) + ["y" * 9] * 4)
-    assert "fewer than ten" in pick(bias(verdicts, gold, alike), "length")["reason"]
+    assert "fewer than ten" in pick(small.bias(verdicts, gold, alike), "length")["reason"]
 
 
 @pytest.mark.parametrize("name", ["length", "self_preference"])
@@ -210,7 +204,7 @@ def test_estimate_and_interval_are_those_of_one_large_regression(name: str, peop
     """statsmodels 0.14 GLM, one block an annotator and outcome, covariance over clusters, and the delta method."""
     tables, annotations = drawn(*(0.7 + 0.2 * i for i in range(people)))
     verdicts, _, cases = tables
-    row = pick(bias(*tables, annotations=annotations, cluster="case_id"), name)
+    row = pick(small.bias(*tables, annotations=annotations, cluster="case_id"), name)
     votes = annotations.pivot(index="case_id", columns="annotator", values="choice").map(LIKES_A.get)
     votes = votes.astype(float).reindex(cases["case_id"])
     y = verdicts["choice"].map(LIKES_A).groupby(verdicts["case_id"]).mean().reindex(cases["case_id"]).to_numpy()
@@ -241,7 +235,7 @@ def test_estimate_and_interval_are_those_of_one_large_regression(name: str, peop
 def test_one_annotator_gives_an_association_and_no_test() -> None:
     tables, annotations = drawn(0.8)
     for known in (annotations, None, annotations.assign(annotator="consensus")):
-        table = bias(*tables, annotations=known)
+        table = small.bias(*tables, annotations=known)
         row = pick(table, "length")
         assert np.isnan(row["estimate"])
         assert ONE_ANNOTATOR in row["reason"]
@@ -254,17 +248,17 @@ def test_one_annotator_gives_an_association_and_no_test() -> None:
 def test_annotators_that_never_disagree_or_never_agree_do_not_identify_quality() -> None:
     (verdicts, gold, cases), annotations = drawn(0.8, 0.8)
     same = pd.concat([annotations[annotations["annotator"] == "a0"].assign(annotator=name) for name in "abc"])
-    assert pick(bias(verdicts, gold, cases, annotations=same), "length")["reason"].startswith(UNANIMOUS)
+    assert pick(small.bias(verdicts, gold, cases, annotations=same), "length")["reason"].startswith(UNANIMOUS)
     coins = annotations.assign(choice=np.random.default_rng(1).choice(["A", "B"], len(annotations)))
     for each in (cases, cases.assign(cluster=np.arange(N) % 13)):  # few clusters do not hide it
-        row = pick(bias(verdicts, gold, each, annotations=coins), "length")
+        row = pick(small.bias(verdicts, gold, each, annotations=coins), "length")
         assert row["reason"].startswith(WEAK)
         assert np.isnan(row["estimate"])
 
 
 def test_p_values_are_adjusted_over_the_whole_table() -> None:
     tables, annotations = drawn(0.7, 0.9, 1.1)
-    table = bias(*tables, annotations=annotations, by="organ")
+    table = small.bias(*tables, annotations=annotations, by="organ")
     tested = table["p_value"].notna()
     assert set(table.loc[tested, "claim"]) == {"bias"}
     assert set(table.loc[tested, "subfield"].fillna("")) == {"", "eye", "lung"}
@@ -277,7 +271,7 @@ def test_p_values_are_adjusted_over_the_whole_table() -> None:
 def test_few_clusters_leave_the_estimate_and_take_the_interval_and_the_test() -> None:
     (verdicts, gold, cases), annotations = drawn(0.7, 0.9)
     many, few = (
-        pick(bias(verdicts, gold, each, annotations=annotations), "length")
+        pick(small.bias(verdicts, gold, each, annotations=annotations), "length")
         for each in (cases, cases.assign(cluster=np.arange(N) % 13))
     )
     assert FEW in few["reason"]
@@ -290,7 +284,7 @@ def test_few_clusters_leave_the_estimate_and_take_the_interval_and_the_test() ->
 def test_a_row_without_an_estimate_claims_nothing() -> None:
     (verdicts, gold, cases), annotations = drawn(0.7, 0.9)
     for known in (annotations, None):
-        table = bias(verdicts, gold, cases.assign(response_a=cases["response_b"]), annotations=known)
+        table = small.bias(verdicts, gold, cases.assign(response_a=cases["response_b"]), annotations=known)
         assert table["estimate"].isna().any()
         assert table["claim"].isna().equals(table[["estimate", "association"]].isna().all(axis=1))
 
@@ -299,22 +293,7 @@ def test_a_category_that_is_not_a_preference_is_refused() -> None:
     tables, annotations = drawn(0.7, 0.9)
     with pytest.raises(InputError, match="neither"):
         categories = BenchmarkMeta("tables", "general", categories=("A", "B", "tie", "neither"))
-        bias(*tables, annotations=annotations, meta=categories)
-
-
-def test_a_changing_crowd_shares_its_seats() -> None:
-    """Twelve people, three a case: seats are anyone's and are regressed together; a panel of three has its own."""
-    rng, cases = np.random.default_rng(2), cases_of(60)
-    seats = np.full((12, 60), "-")
-    for case in range(60):
-        seats[rng.choice(12, 3, replace=False), case] = rng.choice(["A", "B"], 3)
-    crowd = annotations_of({f"a{who}": "".join(row) for who, row in enumerate(seats)})
-    votes = votes_of(analysis_of(cases, annotations=crowd))
-    assert votes.tables == [[0, 1, 2]]
-    assert np.isfinite(votes.share).all()
-    three = votes_of(analysis_of(cases, annotations=annotations_of(dict.fromkeys("abc", "AB" * 30))))
-    assert three.tables == [[0], [1], [2]]
-    np.testing.assert_array_equal(three.others[0, :, :2], [[1, -1]] * 3)
+        small.bias(*tables, annotations=annotations, meta=categories)
 
 
 def test_what_has_no_estimate_says_why() -> None:
@@ -327,3 +306,85 @@ def test_what_has_no_estimate_says_why() -> None:
     assert np.isnan(found.value[:3]).all()
     assert not found.moves[:3].any()
     assert fit([*x, x[0]], y[3:]).flaw.tolist() == [COLLINEAR]
+
+
+@pytest.mark.parametrize(
+    ("family", "names"),
+    [
+        ("GPT", ["gpt-4o", "GPT 4", "GPT 3.5 Turbo (16k)", "openai/gpt-35-turbo", "gpt-10"]),
+        ("Qwen2.5-VL", ["Qwen2.5-VL-7B-Instruct"]),
+        ("Qwen2-VL", ["Qwen/Qwen2-VL-7B-Instruct"]),
+        ("LLaVA-Med", ["LLaVA-Med-v1.5"]),
+        ("Llama-3.2-Vision", ["meta-llama/Llama-3.2-11B-Vision-Instruct"]),
+        ("Claude", ["Claude Instant v1"]),
+        ("Gemma 3", ["gemma-3-1b"]),
+        ("InternVL3.5", ["InternVL3_5-38B"]),
+        ("InternVL3", ["InternVL3-14B"]),
+        ("MedGemma", ["medgemma-1.5-4b"]),
+        (
+            None,
+            ["GPT-NeoXT-Chat-Base (20B)", "gpt-neox-20b", "EleutherAI/gpt-j-6b", "gpt2-xl", "GPT4All-J", "gpt-4-all"],
+        ),
+        (None, ["Claudette-7B", "Gemma 31B", "InternVL3.7-2B", "random", "consensus-of", "Placebo-Chat-9B", ""]),
+    ],
+)
+def test_family(family: str | None, names: list[str]) -> None:
+    assert {name: family_of(name) for name in names} == dict.fromkeys(names, family)
+
+
+def is_own_or_family(judge: str, responder: str) -> tuple[bool, bool]:
+    own, family = kinship([judge], pd.DataFrame({"model_a": [responder], "model_b": ["a stranger"]}))
+    return bool(own[0, 0]), bool(family[0, 0])
+
+
+def test_names_are_compared_without_their_spelling() -> None:
+    assert is_own_or_family("qwen2.5-vl-7b+packed", "Qwen/Qwen2.5-VL-7B-Instruct") == (True, False)
+    assert is_own_or_family("My Model", "my_model") == (True, False)
+    assert is_own_or_family("", "") == (False, False)
+    assert is_own_or_family("qwen2.5-vl-7b", "Qwen2.5-VL-3B-Instruct") == (False, True)
+    assert is_own_or_family("random", "first") == (False, False)
+
+
+def test_a_judge_is_on_no_side_of_its_own_against_itself_or_where_nobody_is_named() -> None:
+    """On one side or the other: test_associations_equal_statsmodels."""
+    cases = pd.DataFrame({"model_a": ["gpt-4o", "GPT-4o", None], "model_b": ["gpt-5", "gpt-4o", "gpt-4o"]})
+    own, family = kinship(["gpt-4o", "random"], cases)
+    assert own.tolist() == [[1, 0, -1], [0] * 3]
+    assert family.tolist() == [[0] * 3] * 2
+    assert not kinship(["gpt-4o"], pd.DataFrame({"case_id": ["c"]}))[0].any()
+
+
+TEXT = """# Findings
+
+- opacity of 12.5 mm
+- no effusion
+2) follow-up
+
+It **may** be benign; possibly infection. Maybe not? Is it?"""
+
+
+@pytest.mark.parametrize(
+    ("marker", "count"),
+    [("headings", 1), ("lists", 3), ("bold", 1), ("hedges", 2), ("numbers", 2), ("questions", 2)],
+)
+def test_markers_are_counted(marker: str, count: int) -> None:
+    texts = {"response_a": [TEXT], "response_b": ["A mass in the left lobe * of the liver, rated c# and a__b"]}
+    found = marker_differences(pd.DataFrame(texts))[list(MARKERS).index(marker)]
+    assert found.tolist() == [np.log1p(count)], "the other text has none"
+
+
+def test_differences_change_sign_with_the_sides_and_are_unknown_without_a_text() -> None:
+    cases = pd.DataFrame({"response_a": [TEXT, "one", None], "response_b": ["one", TEXT, TEXT]})
+    found = marker_differences(cases)
+    row = list(MARKERS).index("lists")
+    assert found[row, :2].tolist() == [np.log(4), -np.log(4)]
+    assert np.isnan(found[:, 2]).all()
+    assert length_difference(cases)[0] == pytest.approx(np.log((len(TEXT) + 1) / 4))
+    assert np.isnan(length_difference(pd.DataFrame({"case_id": ["c"]}))).all()
+
+
+def test_standardising_keeps_zero_and_gives_a_root_mean_square_of_one() -> None:
+    found = standardised(np.array([[3.0, 0.0, -4.0, np.nan], [0.0, 0.0, 0.0, 0.0]]))
+    assert found[0, 1] == 0
+    assert np.nanmean(found[0] ** 2) == pytest.approx(1)
+    assert (found[1] == 0).all()
