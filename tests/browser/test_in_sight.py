@@ -27,7 +27,7 @@ PICKS = {"a": "first", "b": "second", "t": "tie"}
 EXPLORER = {
     "row": "[data-index]", "step": ".mrb-steps button", "choose": ".mrb-choose", "clear": ".mrb-clear",
     "verdict": ".mrb-verdict .mrb-choose:not(:nth-of-type(2))", "save": ".mrb-review > .mrb-actions button",
-    "chip": ".mrb-chips button:not([hidden])",
+    "withdraw": ".mrb-form > button", "chip": ".mrb-chips button:not([hidden])",
 }  # fmt: skip
 REVIEWING = {
     "keys": [
@@ -35,8 +35,8 @@ REVIEWING = {
         *["1s", "3s", "4s"] * 2, *(["m", "Enter", "Enter", verdict, "s"] for verdict in VERDICTS),
     ],
     "mouse": [
-        *[["verdict", "save"]] * 6, *[["row"]] * 3, *[["step"]] * 2, ["choose"], ["chip"], ["clear"], ["save"],
-        ["scroll"],
+        *[["verdict", "save"]] * 6, *[["row"]] * 3, *[["step"]] * 2, *[["withdraw"]] * 3, ["choose"], ["chip"],
+        ["clear"], ["save"], ["scroll"],
     ],
 }  # fmt: skip
 DESK = {
@@ -96,21 +96,26 @@ def test_reviews_are_of_the_case_in_sight(new_page: NewPage, served: Served, ben
         rows = reviews_of(bench, hand.who).to_dict("records")
         assert len(rows) > ACTIONS // 40, "much of what is chosen is stored"
         assert [row for row in rows if not _meant(row, actions)] == []
-        if hand.way == "keys":
-            assert {row["verdict"] for row in rows} >= set(VERDICTS.values())
+        verdicts = {row["verdict"] for row in rows}
+        if hand.way != "keys":
+            assert "withdrawn" in verdicts
+        else:
+            assert verdicts >= set(VERDICTS.values())
             marked = {(row["case_id"], region["image"]) for row in rows for region in row["regions"]}
             assert marked
             assert all(image in images[case] for case, image in marked)
 
 
 def _meant(row: dict[str, Any], actions: list[dict[str, Any]]) -> bool:
-    """Whether the reviewer chose that verdict, and later saved, while that case alone was in sight."""
+    """Whether the reviewer chose that verdict, and later saved, or withdrew, while that case alone was in sight."""
     here = [
         action
         for action in actions
         if action["case"] == action["form"] == row["case_id"] and action["row"] in (row["case_id"], "out of sight")
     ]
     given = [VERDICTS.get(action["what"], action["what"]) for action in here]
+    if row["verdict"] == "withdrawn":
+        return "Withdraw" in given
     first = given.index(row["verdict"]) if row["verdict"] in given else len(given)
     return any(what == "s" or what.startswith("Save") for what in given[first:])
 
