@@ -26,10 +26,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def readable(page: Page, name: str) -> None:
-    """All rules at the narrowest and at the widest, those of colours in both schemes; no width is too small for it."""
+    """All rules at the narrowest, those of colours in both schemes; no width is too small for it."""
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
-        if width in (WIDTHS[0], WIDTHS[-1]):
+        if width == WIDTHS[0]:
             assert violations_in_both_schemes(page) == [], f"{name}, {width} wide"
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name}, {width} wide"
 

@@ -15,11 +15,11 @@ from mrb_lib.review.records.store import Store, open_store
 from tests.rated import write_ranking
 
 from .hand import WAYS
-from .haste import ACTIONS, Hasty, hurry, paused
+from .haste import ACTIONS, FEW, Hasty, hurry, paused
 from .pages import explorer, press, reviewing, settled
 from .server import Served, answers_of, deal, path_of, reviews_of, screening, simulated, store_of
 
-CASES, ITEMS = 300, 150
+CASES, ITEMS = 200, 100
 STALLED = "Dr Stalled"
 IN_REVIEW = {"case": ".mrb-shown .mrb-title bdi", "row": '[aria-selected="true"] b', "form": ".mrb-of-case bdi"}
 VERDICTS = {"1": "gold_right", "3": "ambiguous", "4": "image_unusable"}
@@ -79,12 +79,12 @@ def _hands(new_page: NewPage, kinds: dict[str, str], habits: dict[str, Any], way
     return [Hasty(page, way, kinds, habits.get(way, habits["mouse"])) for page, way in zip(pages, ways, strict=True)]
 
 
-def _annotate(served: Served, hands: list[Hasty], seed: int) -> list[list[dict[str, Any]]]:
+def _annotate(served: Served, hands: list[Hasty], seed: int, actions: int) -> list[list[dict[str, Any]]]:
     for hand in hands:
         hand.page.goto(served.address)
         hand.page.locator(".mrb-person", has_text=hand.who).click()
         expect(hand.page.locator(".mrb-sheet h2")).to_be_visible()
-    return hurry(served, hands, {"case": ".mrb-sheet h2"}, seed)
+    return hurry(served, hands, {"case": ".mrb-sheet h2"}, seed, actions)
 
 
 def test_reviews_are_of_the_case_in_sight(new_page: NewPage, served: Served, bench: Benchmark) -> None:
@@ -142,7 +142,7 @@ def test_a_row_clicked_and_reviewed_at_once_is_the_one_reviewed(
 
 def test_annotations_are_of_the_case_in_sight(new_page: NewPage, desks: Served, bench: Benchmark) -> None:
     hands = _hands(new_page, DESK, ANNOTATING)
-    done = _annotate(desks, hands, seed=2)
+    done = _annotate(desks, hands, 2, ACTIONS)
     with open_store(store_of(bench), create=False) as store:
         for hand, actions in zip(hands, done, strict=True):
             _check(store, bench, hand, actions)
@@ -166,7 +166,7 @@ def _check(store: Store, benchmark: Benchmark, hand: Hasty, actions: list[dict[s
         meant = case in passed if pd.isna(row["choice"]) else {(case, "", pick), (case, dimension, pick)} & given
         if not meant:
             wrong.append(row)
-    assert len(rows) > ACTIONS // 20, "much of what is chosen is stored"
+    assert len(rows) > len(actions) // 20, "much of what is chosen is stored"
     assert wrong == []
 
 
@@ -195,7 +195,7 @@ def test_screening_is_of_the_item_in_sight(new_page: NewPage, bench: Benchmark, 
     hands = _hands(new_page, DESK, ANNOTATING, ("mouse", "touch"))
     work = screening(tmp_path, items.assign(images=[[] for _ in range(ITEMS)]), *(hand.who for hand in hands))
     with Served("construct", Path("screen"), str(work.path)) as served:
-        done = _annotate(served, hands, seed=5)
+        done = _annotate(served, hands, 5, FEW)
         for hand in hands:
             hand.page.goto("about:blank")
     with open_store(work.path / "reviews.sqlite", create=False) as store:
@@ -207,7 +207,7 @@ def test_rankings_are_of_the_item_in_sight(new_page: NewPage, tmp_path: Path) ->
     folder, hands = write_ranking(tmp_path, k=3), _hands(new_page, DESK, ANNOTATING, ("mouse", "touch"))
     people = ("--annotators", ",".join(hand.who for hand in hands), "--overlap", "2")
     with Served("annotate", folder, "--ranking", *people) as served:
-        done = _annotate(served, hands, seed=6)
+        done = _annotate(served, hands, 6, FEW)
         for hand in hands:
             hand.page.goto("about:blank")
     benchmark = load(folder)
