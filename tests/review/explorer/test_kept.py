@@ -12,7 +12,6 @@ import pytest
 from PIL import Image
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.review.explorer.adjudicate import NO_STORE
 from mrb_lib.review.explorer.answers import SIDE, ExplorerAnswers
 from mrb_lib.review.failures.query import Query, from_fragment
 from mrb_lib.review.records.exchange import guarded
@@ -54,15 +53,6 @@ def test_a_tag_is_about_the_case_in_sight_and_needs_a_name(made: Made) -> None:
         with pytest.raises(InputError, match=said):
             answers.tag({**here, "tag": "x", **ME, **wrong})
     assert answers.reviews.history("tags").empty
-
-
-def test_without_a_store_it_is_said_why(pictured: Benchmark) -> None:
-    answers = opened(pictured)
-    for ask in (answers.views, lambda _: _tag(answers, 3, "x")):
-        with pytest.raises(InputError, match=NO_STORE):
-            ask({})
-    assert answers.tags({"position": 3, **ME})["tags"] == []
-    assert len(_where(answers, "tags == 0")) == 18
 
 
 @pytest.mark.parametrize("text", ATTACKS)
