@@ -49,17 +49,19 @@ SHARED_MEMORY, ROOMY = Path("/dev/shm"), 1 << 30  # noqa: S108  # only its size 
 not. Playwright has it write files instead, which took a sixth of its processor time."""
 
 
-TRY = 260
-"""Milliseconds of one try of an expectation. Playwright looks again every 50 then, but every 500 within longer ones."""
+TRY, LONGEST_TRY = 260, 2_400
+"""Milliseconds of the first and of the longest try of an expectation. Within these Playwright looks again every 50 to
+100, but every 500 within longer ones: what is there after 0.3 s is then seen after 0.8."""
 
 
 def _tried_again(method: Callable[..., None]) -> Callable[..., None]:
     @wraps(method)
     def expected(*args: Any, timeout: float = PATIENT, **options: Any) -> None:
-        until = time.monotonic() + timeout / 1000
+        until, tried = time.monotonic() + timeout / 1000, 0
         while True:
+            tried = min(tried + TRY, LONGEST_TRY)
             try:
-                return method(*args, timeout=TRY, **options)
+                return method(*args, timeout=tried, **options)
             except AssertionError:
                 if time.monotonic() > until:
                     raise

@@ -48,7 +48,7 @@ RECORD = """texts => {
   window.addEventListener("click", note("click"), true);
   look();
 }"""
-# How much was done, whether what is in sight takes no presses, and the middles of what may be pressed, by its kind: only
+# How much was done, whether nothing in sight takes a press, and the middles of what may be pressed, by its kind: only
 # a dialog's own while one is open.
 LOOK = """(kinds) => {
   if (document.querySelector(".mrb-nothing")) location.hash = "";  // a filter was hit that leaves no case

@@ -206,8 +206,11 @@ def test_what_is_typed_and_not_saved_stays_with_its_case(page: Page, url: str, b
     expect(field).to_be_hidden()
     page.keyboard.press("k")
     at_case(page, 1)
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: asked.append(dialog.type))
     page.reload()
     expect(field).to_have_value("half a thought")
+    assert asked == ["beforeunload"]
     field.fill("x" * 9_999)
     field.evaluate("node => { node.value = node.value + 'xx'; node.dispatchEvent(new Event('input')); }")
     field.press("Control+Enter")
