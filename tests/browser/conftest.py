@@ -1,7 +1,9 @@
 """A real Chromium for tests of what a person touches; what it complains about fails the test that made it."""
 
 import shutil
+import time
 from collections.abc import Callable, Iterator
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Dialog,
+    LocatorAssertions,
     Page,
+    PageAssertions,
     Request,
     ViewportSize,
     expect,
@@ -45,11 +49,39 @@ SHARED_MEMORY, ROOMY = Path("/dev/shm"), 1 << 30  # noqa: S108  # only its size 
 not. Playwright has it write files instead, which took a sixth of its processor time."""
 
 
+TRY, LONGEST_TRY = 260, 2_400
+"""Milliseconds of the first and of the longest try of an expectation. Within these Playwright looks again every 50 to
+100, but every 500 within longer ones: what is there after 0.3 s is then seen after 0.8."""
+
+
+def _tried_again(method: Callable[..., None]) -> Callable[..., None]:
+    @wraps(method)
+    def expected(*args: Any, timeout: float = PATIENT, **options: Any) -> None:
+        until, tried = time.monotonic() + timeout / 1000, 0
+        while True:
+            tried = min(tried + TRY, LONGEST_TRY)
+            try:
+                return method(*args, timeout=tried, **options)
+            except AssertionError:
+                if time.monotonic() > until:
+                    raise
+
+    return expected
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _expectations_that_look_often() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (LocatorAssertions, PageAssertions):
+            for name in [each for each in dir(kind) if each.startswith(("to_", "not_to_"))]:
+                patch.setattr(kind, name, _tried_again(getattr(kind, name)))
+        yield
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """The Chromium that also prints reports. Without one the tests of this folder fail, naming the package."""
     path = browser()
-    expect.set_options(timeout=PATIENT)
     with sync_playwright() as playwright:
         has_room = SHARED_MEMORY.exists() and shutil.disk_usage(SHARED_MEMORY).free > ROOMY
         unwanted = ["--disable-dev-shm-usage"] if has_room else None

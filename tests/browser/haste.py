@@ -15,8 +15,8 @@ from playwright.sync_api import Page, expect
 from .pages import settled
 from .server import Served
 
-ACTIONS = 500
-"""What each hand does at least: keys, clicks and taps."""
+ACTIONS, FEW = 300, 150
+"""What each hand does at least, and at a desk that another test has been at: keys, clicks and taps."""
 
 # After every frame what is in sight is noted. A key is about the last frame before it, a click that chooses something
 # about the last frame before its press began.
@@ -48,13 +48,9 @@ RECORD = """texts => {
   window.addEventListener("click", note("click"), true);
   look();
 }"""
-# How much was done, and the middles of what may be pressed, by its kind: only a dialog's own while one is open. Who is
-# patient looks when what is in sight takes presses, though for a second at most.
-LOOK = """async ([kinds, patient]) => {
-  const until = performance.now() + (patient ? 1000 : 0);
-  while (performance.now() < until && document.querySelector(".mrb-changing")) {
-    await new Promise(requestAnimationFrame);
-  }
+# How much was done, whether nothing in sight takes a press, and the middles of what may be pressed, by its kind: only
+# a dialog's own while one is open.
+LOOK = """(kinds) => {
   if (document.querySelector(".mrb-nothing")) location.hash = "";  // a filter was hit that leaves no case
   const within = document.querySelector("dialog[open]") ?? document;
   const middles = (at) => [...within.querySelectorAll(at)].filter((one) => one.checkVisibility()).map((one) => {
@@ -62,7 +58,8 @@ LOOK = """async ([kinds, patient]) => {
     return [left + width / 2, top + height / 2];
   }).filter(([x, y]) => x > 0 && y > 0 && x < innerWidth && y < innerHeight);
   const places = Object.entries(kinds).map(([kind, at]) => [kind, middles(at)]);
-  return [window.mrbActions.filter(({ kind }) => kind !== "click").length, Object.fromEntries(places)];
+  const n = window.mrbActions.filter(({ kind }) => kind !== "click").length;
+  return [n, Boolean(document.querySelector(".mrb-changing")), Object.fromEntries(places)];
 }"""
 
 
@@ -88,9 +85,11 @@ class Hasty:
         return f"Dr {self.way.title()}"
 
     def turn(self, chance: random.Random) -> int:
-        """Do some of them, and return how much was done before."""
+        """Do some of them, and return how much was done before; while the page changes often nothing is done."""
         self._let_go()
-        n, places = self.page.evaluate(LOOK, [self.kinds, chance.random() < 0.5])
+        n, is_changing, places = self.page.evaluate(LOOK, self.kinds)
+        if is_changing and chance.random() < 0.5:
+            return int(n)
         possible = [habit for habit in self.habits if places.get(habit[0], True)]
         for habit in chance.choices(possible, k=chance.choice([1, 1, 2, 3])):
             self._let_go()
@@ -137,15 +136,17 @@ class Hasty:
         return actions
 
 
-def hurry(served: Served, hands: Sequence[Hasty], texts: Mapping[str, str], seed: int) -> list[list[dict[str, Any]]]:
+def hurry(
+    served: Served, hands: Sequence[Hasty], texts: Mapping[str, str], seed: int, actions: int = ACTIONS
+) -> list[list[dict[str, Any]]]:
     """Act in turns, so that each page has a moment to paint, and return what each hand did with what was in sight."""
     chance, busy = random.Random(seed), list(hands)
     for hand in hands:
         hand.page.evaluate(RECORD, texts)
     with stalled(served, seed):
         while busy:
-            busy = [hand for hand in busy if hand.turn(chance) < ACTIONS]
-            time.sleep(chance.choice([0, 0, 0, 0.1]))
+            busy = [hand for hand in busy if hand.turn(chance) < actions]
+            time.sleep(chance.choice([0, 0, 0, 0.03]))
     return [hand.done() for hand in hands]
 
 
@@ -155,9 +156,9 @@ def stalled(served: Served, seed: int) -> Iterator[None]:
     over, chance = threading.Event(), random.Random(seed)
 
     def stall() -> None:
-        while not over.wait(chance.uniform(0.2, 2.0)):
+        while not over.wait(chance.uniform(0.1, 1.0)):
             with paused(served):
-                time.sleep(chance.choice([0.02, 0.1, 0.3, 1.0]))
+                time.sleep(chance.choice([0.02, 0.1, 0.3]))
 
     thread = threading.Thread(target=stall)
     thread.start()

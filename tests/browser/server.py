@@ -20,6 +20,7 @@ from mrb_lib.build.construct.work import Work, begin, create_work
 from mrb_lib.cli.main import main
 from mrb_lib.demo.build import write_demo
 from mrb_lib.review.records.store import open_store
+from mrb_lib.runs.execute import judge
 
 FORKS: Final = multiprocessing.get_context("forkserver")
 """A process that has imported what the commands need, which takes seconds, and forks for each of them."""
@@ -105,7 +106,7 @@ def simulated(
     for name, content in (pictures or {}).items():
         (bench / "images" / name).write_bytes(content)
     if judged:
-        mrb(bench, "judge", bench, bench / "runs", "--judge", "longer", "--judge", "shorter")
+        judge(load(bench), bench / "runs", ["longer", "shorter"])
     return load(bench)
 
 

@@ -1,4 +1,4 @@
-"""Images through the apps: the frames of a file browsed like a series, and at 1:1 the pixels of a large file."""
+"""What both apps show: the frames of a file like a series, the pixels of a large file at 1:1, answers in Markdown."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,9 @@ from playwright.sync_api import Page, expect
 from mrb_lib.benchmarks.benchmark import Benchmark
 from tests.pictures import png
 
-from .pages import dicom, on_screen, one_to_one, press, sign_in, through
+from .axe import violations
+from .hostile import harm
+from .pages import desk, dicom, explorer, on_screen, one_to_one, press, sign_in, through
 from .server import Served, deal, path_of, reviews_of, simulated
 
 N, TALL, WIDE = 4, 300, 400
@@ -30,15 +32,22 @@ DOWN, ACROSS = np.ogrid[:HIGH, :BROAD]
 EIGHT = (DOWN * 31).astype(np.uint8) + (ACROSS * 97).astype(np.uint8)
 SIXTEEN = (DOWN * 311).astype(np.uint16) + (ACROSS * 977).astype(np.uint16)
 
+ANSWER = (
+    "## Findings\n\n| structure | side | size |\n|:--|:-:|--:|\n| nodule | left | **5** mm |\n\n1. no effusion\n\n"
+    "Doubling time: $$T = \\frac{t \\ln 2}{3 \\ln(d_2/d_1)}$$"
+)
+"""What the first response to the last case is."""
+
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    """Cases about a file of four frames, about two images of which one is such a file, and about two large ones."""
+    """Cases about a file of four frames, about two images of which one is such a file, two large ones, and none."""
     cine = dicom(FRAMES.reshape(-1, WIDE), Rows=TALL, NumberOfFrames=N, PixelSpacing=[0.25, 0.25])
     pictures = {"cine.dcm": cine, "flat.png": png(np.zeros((40, 40), np.uint8)), "eight.png": png(EIGHT),
                 "sixteen.png": png(SIXTEEN)}  # fmt: skip
-    images = [["cine.dcm"], ["flat.png", "cine.dcm"], ["eight.png"], ["sixteen.png"]]
-    made = simulated(tmp_path_factory.mktemp("frames"), 4, seed=6, pictures=pictures, images=images)
+    images = [["cine.dcm"], ["flat.png", "cine.dcm"], ["eight.png"], ["sixteen.png"], []]
+    first = ["Left."] * 4 + [ANSWER]
+    made = simulated(tmp_path_factory.mktemp("frames"), 5, seed=6, pictures=pictures, images=images, response_a=first)
     deal(made, "Dr A")
     return made
 
@@ -114,26 +123,6 @@ def _mark_and_save(page: Page) -> None:
     expect(page.locator(".mrb-history")).to_contain_text("1 region marked in frame 3")
 
 
-def test_images_and_frames_are_one_series_and_annotators_browse_it_too(page: Page, desks: Served) -> None:
-    page.goto(desks.address, wait_until="domcontentloaded")
-    page.get_by_role("button", name="Dr A").click()
-    _frame(page, 1)
-    page.get_by_role("button", name="the one after").click()
-    _frame(page, 2)
-    page.keyboard.press("j")
-    where = page.locator(".mrb-series output")
-    expect(where).to_have_text("image 1 of 2")
-    for number in (1, 2):
-        page.get_by_role("button", name="the one after").click()
-        expect(where).to_contain_text(f"image 2 of 2 · frame {number} of {N}")
-    _frame(page, 2)
-    page.get_by_label("one at a time").uncheck()
-    expect(page.locator(".mrb-view:visible")).to_have_count(2)
-    page.locator(".mrb-view").nth(1).focus()
-    page.keyboard.press("Alt+PageDown")
-    expect(page.locator(".mrb-frame")).to_have_text("3")
-
-
 @pytest.mark.parametrize("app", ["review", "annotate"])
 def test_native_pixels_of_eight_and_sixteen_bits(page: Page, served: Served, desks: Served, app: str) -> None:
     page.goto((served if app == "review" else desks).address, wait_until="domcontentloaded")
@@ -160,3 +149,37 @@ def test_native_pixels_of_eight_and_sixteen_bits(page: Page, served: Served, des
     page.wait_for_timeout(1000)
     asked = [float(page.locator(f"[data-sets={name}]").input_value()) for name in ("level", "window")]
     on_screen(page, through(SIXTEEN, asked[0], asked[1] ** 2 * span))
+
+
+@pytest.mark.parametrize("app", ["review", "annotate"])
+def test_an_answer_in_markdown_is_drawn_and_on_w_as_it_was_written(
+    page: Page, served: Served, desks: Served, bench: Benchmark, app: str
+) -> None:
+    if app == "review":
+        explorer(page, served.address, f"case={bench.cases['case_id'].iloc[-1]}")
+    else:
+        desk(page, desks.address)
+        page.keyboard.press("g")
+        page.keyboard.type("5")
+        page.keyboard.press("Enter")
+    answer = page.locator(".mrb-answer-text", has_text="Findings")
+    expect(answer.locator("td").nth(2)).to_have_text("5 mm")
+    expect(answer.locator(".mrb-written")).to_be_hidden()
+    for width in (1280, 400):
+        page.set_viewport_size({"width": width, "height": 800})
+        # A page is laid out anew some time after its window.
+        page.wait_for_function(
+            "width => innerWidth <= width && document.documentElement.scrollWidth <= width", arg=width
+        )
+        assert harm(page) == []
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert violations(page) == []
+    answer.focus()
+    page.keyboard.press("w")
+    expect(answer.locator(".mrb-written")).to_have_text(ANSWER, use_inner_text=True)
+    expect(answer.locator("table")).to_be_hidden()
+    page.emulate_media(media="print")
+    expect(answer.locator("table")).to_be_visible()
+    page.emulate_media(media="screen")
+    page.keyboard.press("w")
+    expect(answer.locator(".mrb-written")).to_be_hidden()

@@ -2,13 +2,10 @@
 
 import re
 from html import escape
-from io import BytesIO
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 from playwright.sync_api import Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
@@ -20,8 +17,8 @@ from mrb_lib.review.records.store import open_store
 from mrb_lib.verdicts.store import load_verdicts
 
 from .axe import violations
-from .hostile import ATTACKS, DIMENSIONS, JUDGES, LONG_CASE, NAME, REVIEWERS, flood, harm, write_hostile
-from .pages import at_case, desk, document, explorer, plain_case, press, show, sign_in
+from .hostile import ATTACKS, DIMENSIONS, JUDGES, LONG_CASE, NAME, REVIEWERS, harm, write_hostile
+from .pages import at_case, desk, document, explorer, press, show, sign_in
 from .server import Served, path_of, store_of
 
 _PLAIN = {
@@ -37,11 +34,6 @@ _TOUCH = """() => {
     }
   }
 }"""
-_NEIGHBOURS = """<style>
-  .around {{ display: grid; grid-template-columns: 12rem minmax(0, 1fr) 12rem; }}
-  .near {{ padding: 4px; background: white; color: black; font: 16px monospace; height: 6rem; }}
-</style><p class="near">above above</p><div class="around"><p class="near">left left</p><div>{}</div>
-<p class="near">right right</p></div><p class="near">below below</p>"""
 
 
 @pytest.fixture(scope="module")
@@ -85,62 +77,6 @@ def test_a_page_of_hostile_cases_runs_nothing_keeps_its_shape_and_shows_all(
     assert names <= _PLAIN | markdown.TAGS
     styled = page.locator("main [style]").evaluate_all("all => [...new Set(all.map(e => e.classList.item(0)))]")
     assert styled == ["mrb", "mrb-view"]
-
-
-def test_names_that_turn_the_direction_turn_only_themselves(page: Page, cases: list[str]) -> None:
-    show(page, document(cases[1]))
-    page.evaluate(_TOUCH)
-    turned = page.locator("summary").filter(has_text="</style></script>").first
-    expect(turned).to_contain_text("A first · 3 replies")
-    page.evaluate("""() => {
-      for (const bdi of document.querySelectorAll("bdi")) bdi.replaceWith(...bdi.childNodes);
-      document.querySelector("main").normalize();
-    }""")
-    assert any(problem.startswith("turned") for problem in harm(page)), "the check would not see what it is for"
-
-
-@pytest.mark.parametrize("number", [8, 14, 19])
-def test_what_is_around_a_case_looks_the_same_whatever_the_case_says(page: Page, cases: list[str], number: int) -> None:
-    expected = looks(page, plain_case({}))
-    for (where, found), known in zip(looks(page, cases[number]).items(), expected.values(), strict=True):
-        np.testing.assert_array_equal(found, known, err_msg=where)
-
-
-def looks(page: Page, body: str) -> dict[str, np.ndarray]:
-    """The pixels of what is above, left, right and below."""
-    page.goto("about:blank")
-    page.set_content(document(_NEIGHBOURS.format(body)))
-    below = page.locator(".near").last
-    # At whole pixels, once nothing above it moves any more.
-    below.evaluate(
-        "async e => { await Promise.all([document.fonts.ready, ...[...document.images].map(one => one.decode())]); "
-        "await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))); "
-        "const { top } = e.getBoundingClientRect(); e.style.marginTop = `${Math.ceil(top) - top + 16}px`; }"
-    )
-    return {
-        near.inner_text(): np.asarray(Image.open(BytesIO(near.screenshot())).convert("RGB"))
-        for near in page.locator(".near").all()
-    }
-
-
-def test_an_answer_of_a_million_letters_is_whole_and_as_wide_as_its_box(page: Page, cases: list[str]) -> None:
-    show(page, document(cases[LONG_CASE]))
-    box = page.locator(".mrb-answer-text").first
-    assert box.evaluate("e => e.clientHeight > 10_000 && e.scrollHeight <= e.clientHeight + 1")
-    # One letter under a heap of marks is wider than the box, and cannot be broken: it is cut off there.
-    right, around, cut = box.evaluate(
-        "e => [e, e.parentElement].map(one => one.getBoundingClientRect().right).concat(getComputedStyle(e).overflowX)"
-    )
-    assert right <= around
-    assert cut == "clip"
-
-
-def test_text_that_no_file_can_hold(page: Page) -> None:
-    hostile = "\ud800half \udfff\0\ufffe\uffff" + flood(5_000)
-    fields = dict.fromkeys(("question", "response_a", "response_b", "organ", "model_a", "reference"), hostile)
-    show(page, document(plain_case({}, **fields)))
-    assert harm(page) == []
-    expect(page.locator("dd").first).to_contain_text("\ufffdhalf \ufffd\ufffd")
 
 
 def test_a_printable_page_runs_nothing_and_prints(page: Page, cases: list[str], tmp_path: Path) -> None:

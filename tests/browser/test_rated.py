@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -16,20 +16,37 @@ from mrb_lib.verdicts.store import save_imported
 from tests.rated import ERRORS, write_labels, write_ranking, write_rating
 
 from .axe import violations
-from .hand import Hand
+from .hand import WAYS, Hand
 from .hostile import harm
 from .pages import at_case, desk, explorer, press
 from .server import Served, mrb
 
 HOSTILE = '<script>window.__pwned=1</script>"><img src=x onerror="window.__pwned=2">'
+Desks = dict[str, tuple[Path, str]]
+
+
+@pytest.fixture(scope="module")
+def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
+    """Two ratings, two with labels and two rankings, assigned to everybody: each with the address of its app."""
+    root = tmp_path_factory.mktemp("rated")
+    benches = {
+        "rating": write_rating(root / "rating", n=2), "labels": write_labels(root / "labels", n=2, annotated=False),
+        "ranking": write_ranking(root / "ranking", k=3),
+    }  # fmt: skip
+    people = ("--annotators", ",".join(f"Dr {way.title()}" for way in WAYS), "--overlap", str(len(WAYS)))
+    with ExitStack() as stack:
+        made: Desks = {}
+        for name, bench in benches.items():
+            served = Served("annotate", bench, *people, *(("--ranking",) if name == "ranking" else ()))
+            made[name] = bench, stack.enter_context(served).address
+        yield made
 
 
 @contextmanager
-def _annotated(page: Page, bench: Path, *options: str, total: int) -> Iterator[None]:
+def _annotated(page: Page, bench: Path) -> Iterator[None]:
     """Annotate a benchmark as Dr Keys, from the first case on."""
-    with Served("annotate", bench, "--annotators", "Dr Keys", *options) as served:
+    with Served("annotate", bench, "--annotators", "Dr Keys") as served:
         desk(page, served.address)
-        expect(page.get_by_role("heading", name=f"Case 1 of {total}")).to_be_visible()
         yield
 
 
@@ -47,11 +64,11 @@ def _said(page: Page, words: str) -> None:
     expect(page.locator(".mrb-saved")).to_contain_text(words)
 
 
-def _kept(bench: Path) -> dict[tuple[str, str], str]:
-    """The choices kept, by case and dimension."""
+def _kept(bench: Path, who: str = "Dr Keys") -> dict[tuple[str, str], str]:
+    """The choices of a person that are kept, by case and dimension."""
     with open_store(bench / "reviews.sqlite", create=False) as store:
         found, _ = annotations_of(load(bench), store)
-    return found.set_index(["case_id", "dimension"])["choice"].to_dict()
+    return found[found["annotator"] == who].set_index(["case_id", "dimension"])["choice"].to_dict()
 
 
 def _pick(page: Page, row: str, words: str) -> Locator:
@@ -62,93 +79,93 @@ def _next(hand: Hand) -> None:
     hand.use(hand.page.locator(".mrb-forward"), "Enter")
 
 
-def test_a_rating_is_kept_and_may_be_changed(hand: Hand, tmp_path: Path) -> None:
-    bench, page = write_rating(tmp_path, n=2), hand.page
-    with _annotated(page, bench, total=2):
-        expect(page.locator(".mrb-answer")).to_have_count(1)
-        expect(page.get_by_role("radio")).to_have_count(4)
-        expect(page.locator(".mrb-pick").nth(3)).to_contain_text("may lead to harm")
-        hand.use(_pick(page, "Overall", "High risk"), "4")
-        _said(page, "Saved: Overall, High risk")
-        hand.use(_pick(page, "Overall", "Low risk"), "2")
-        _said(page, "Saved: Overall, Low risk")
-        hand.use(_pick(page, "Overall", "High risk"), "4")
-        _said(page, "Saved: Overall, High risk")
-        expect(page.get_by_role("radio", name="High risk")).to_be_checked()
-        assert violations(page) == []
-        _next(hand)
-        at_case(page, 2)
-        hand.use(_pick(page, "Overall", "No risk"), "1")
-        _said(page, "Saved: Overall, No risk")
-        _next(hand)
-        hand.use(page.get_by_role("button", name="Back to the last case"))
-        at_case(page, 2)
-    assert sorted(_kept(bench).values()) == ["High risk", "No risk"]
+def test_a_rating_is_kept_and_may_be_changed(hand: Hand, desks: Desks) -> None:
+    (bench, address), page = desks["rating"], hand.page
+    desk(page, address, hand.name)
+    expect(page.locator(".mrb-answer")).to_have_count(1)
+    expect(page.get_by_role("radio")).to_have_count(4)
+    expect(page.locator(".mrb-pick").nth(3)).to_contain_text("may lead to harm")
+    hand.use(_pick(page, "Overall", "High risk"), "4")
+    _said(page, "Saved: Overall, High risk")
+    hand.use(_pick(page, "Overall", "Low risk"), "2")
+    _said(page, "Saved: Overall, Low risk")
+    hand.use(_pick(page, "Overall", "High risk"), "4")
+    _said(page, "Saved: Overall, High risk")
+    expect(page.get_by_role("radio", name="High risk")).to_be_checked()
+    assert violations(page) == []
+    _next(hand)
+    at_case(page, 2)
+    hand.use(_pick(page, "Overall", "No risk"), "1")
+    _said(page, "Saved: Overall, No risk")
+    _next(hand)
+    hand.use(page.get_by_role("button", name="Back to the last case"))
+    at_case(page, 2)
+    assert sorted(_kept(bench, hand.name).values()) == ["High risk", "No risk"]
 
 
-def test_several_labels_are_kept_each_at_once(hand: Hand, tmp_path: Path) -> None:
-    bench, page = write_labels(tmp_path, n=2, annotated=False), hand.page
-    with _annotated(page, bench, total=2):
-        checked = page.get_by_role("checkbox", checked=True)
-        expect(page.get_by_role("checkbox")).to_have_count(len(ERRORS) + 1)
-        expect(page.locator(".mrb-row").nth(1)).to_contain_text("left where the image shows right")
-        page.keyboard.press("d")  # of the other dimension: it leads there, and chooses nothing
-        _said(page, "Now on Errors: press D again")
-        expect(checked).to_have_count(0)
-        for at, words in ((3, "overconfident"), (0, "wrong side, overconfident"), (0, "overconfident")):
-            hand.use(_pick(page, "Errors", ERRORS[at]), "abcd"[at])
-            _said(page, f"Saved: Errors, {words}")
-        hand.use(_pick(page, "Errors", ERRORS[3]), "d")
-        _said(page, "Saved: Errors, none of these")
-        for at in (3, 1):
-            hand.use(_pick(page, "Errors", ERRORS[at]), "abcd"[at])
-        _said(page, "Saved: Errors, omitted finding, overconfident")
-        hand.use(_pick(page, "Overall", "Moderate risk"), "3", "3")
-        _said(page, "Saved: Overall, Moderate risk")
-        page.reload()
-        at_case(page, 1)
-        expect(checked).to_have_count(2)
-        assert violations(page) == []
-        page.locator(".mrb-annotate").focus()
-        _next(hand)
-        at_case(page, 2)
-        hand.use(_pick(page, "Overall", "No risk"), "1")
-        _said(page, "Saved: Overall, No risk")
-        _next(hand)
-        _said(page, "Still open: Errors")
-        hand.use(_pick(page, "Errors", "None of these"), "0")
-        _said(page, "Saved: Errors, none of these")
-        _next(hand)
-        expect(page.get_by_role("heading", name="That was all")).to_be_visible()
-    kept = sorted((name, choice) for (_, name), choice in _kept(bench).items())
+def test_several_labels_are_kept_each_at_once(hand: Hand, desks: Desks) -> None:
+    (bench, address), page = desks["labels"], hand.page
+    desk(page, address, hand.name)
+    checked = page.get_by_role("checkbox", checked=True)
+    expect(page.get_by_role("checkbox")).to_have_count(len(ERRORS) + 1)
+    expect(page.locator(".mrb-row").nth(1)).to_contain_text("left where the image shows right")
+    page.keyboard.press("d")  # of the other dimension: it leads there, and chooses nothing
+    _said(page, "Now on Errors: press D again")
+    expect(checked).to_have_count(0)
+    for at, words in ((3, "overconfident"), (0, "wrong side, overconfident"), (0, "overconfident")):
+        hand.use(_pick(page, "Errors", ERRORS[at]), "abcd"[at])
+        _said(page, f"Saved: Errors, {words}")
+    hand.use(_pick(page, "Errors", ERRORS[3]), "d")
+    _said(page, "Saved: Errors, none of these")
+    for at in (3, 1):
+        hand.use(_pick(page, "Errors", ERRORS[at]), "abcd"[at])
+    _said(page, "Saved: Errors, omitted finding, overconfident")
+    hand.use(_pick(page, "Overall", "Moderate risk"), "3", "3")
+    _said(page, "Saved: Overall, Moderate risk")
+    page.reload()
+    at_case(page, 1)
+    expect(checked).to_have_count(2)
+    assert violations(page) == []
+    page.locator(".mrb-annotate").focus()
+    _next(hand)
+    at_case(page, 2)
+    hand.use(_pick(page, "Overall", "No risk"), "1")
+    _said(page, "Saved: Overall, No risk")
+    _next(hand)
+    _said(page, "Still open: Errors")
+    hand.use(_pick(page, "Errors", "None of these"), "0")
+    _said(page, "Saved: Errors, none of these")
+    _next(hand)
+    expect(page.get_by_role("heading", name="That was all")).to_be_visible()
+    kept = sorted((name, choice) for (_, name), choice in _kept(bench, hand.name).items())
     assert kept == [
-        ("errors", "none"), ("errors", "omitted finding; overconfident"), ("overall", "Moderate risk"),
-        ("overall", "No risk"),
+    ("errors", "none"), ("errors", "omitted finding; overconfident"), ("overall", "Moderate risk"),
+    ("overall", "No risk"),
     ]  # fmt: skip
 
 
-def test_a_ranking_is_kept_as_all_pairs(hand: Hand, tmp_path: Path) -> None:
-    bench, page = write_ranking(tmp_path, k=3), hand.page
-    with _annotated(page, bench, "--ranking", total=2):
-        texts = page.locator(".mrb-answer-text").all_inner_texts()
-        seen = [re.findall(r"number (\d) of (\d)", text)[0] for text in texts]
-        hand.use(_place(page, 0, 2), "2")
-        hand.use(_place(page, 1, 1), "1")
-        _said(page, "2 of 3 answers have a place")
-        hand.use(_place(page, 2, 1), "1")  # answer C takes the place of B, which has none then
-        _said(page, "2 of 3 answers have a place")
-        assert _kept(bench) == {}
-        hand.use(_place(page, 1, 3), "b", "3")
-        _said(page, "Saved: 3 answers ranked")
-        page.reload()
-        at_case(page, 1)
-        places = page.locator(".mrb-row input:checked").evaluate_all("all => all.map((one) => one.value)")
-        assert places == ["2", "3", "1"]
-        assert violations(page) == []
+def test_a_ranking_is_kept_as_all_pairs(hand: Hand, desks: Desks) -> None:
+    (bench, address), page = desks["ranking"], hand.page
+    desk(page, address, hand.name)
+    texts = page.locator(".mrb-answer-text").all_inner_texts()
+    seen = [re.findall(r"number (\d) of (\d)", text)[0] for text in texts]
+    hand.use(_place(page, 0, 2), "2")
+    hand.use(_place(page, 1, 1), "1")
+    _said(page, "2 of 3 answers have a place")
+    hand.use(_place(page, 2, 1), "1")  # answer C takes the place of B, which has none then
+    _said(page, "2 of 3 answers have a place")
+    assert _kept(bench, hand.name) == {}
+    hand.use(_place(page, 1, 3), "b", "3")
+    _said(page, "Saved: 3 answers ranked")
+    page.reload()
+    at_case(page, 1)
+    places = page.locator(".mrb-row input:checked").evaluate_all("all => all.map((one) => one.value)")
+    assert places == ["2", "3", "1"]
+    assert violations(page) == []
     place = {response: int(at) for (response, _), at in zip(seen, places, strict=True)}
     item = f"i{seen[0][1]}"
     expected = {(f"{item}-{a}{b}", "overall"): "A" if place[a] < place[b] else "B" for a, b in ("01", "02", "12")}
-    assert _kept(bench) == expected
+    assert _kept(bench, hand.name) == expected
 
 
 def _place(page: Page, row: int, place: int) -> Locator:
@@ -205,7 +222,7 @@ def test_hostile_labels_and_categories_are_words_on_both_pages(page: Page, tmp_p
     else:
         words = {"definitions": {HOSTILE: HOSTILE * 300, "overall": HOSTILE}, "acceptable": names[1:]}
         bench, judge, keys = write_rating(tmp_path, n=3, categories=names, **words), "always-safe", ("1",)
-    with _annotated(page, bench, total=3):
+    with _annotated(page, bench):
         press(page, keys)
         _said(page, "<script>")
         assert harm(page) == []

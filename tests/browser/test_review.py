@@ -1,22 +1,21 @@
 """The failure explorer as `mrb review` serves it: a real server, a real browser, reviewers at work."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.failures.query import Query, to_fragment
-from mrb_lib.review.records.questions import QUESTIONS, REASONS, Question
+from mrb_lib.review.records.marks import CaseTag, SavedView
+from mrb_lib.review.records.questions import REASONS
 from mrb_lib.review.records.store import open_store
-from tests.review.records.earlier import write_version_4
 
 from .axe import violations, violations_in_both_schemes
-from .conftest import Watched
 from .hand import WAYS, Hand
 from .haste import paused
 from .hostile import ATTACKS, harm
@@ -40,36 +39,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     return made
 
 
-@pytest.fixture(scope="module")
-def opened(chromium: Browser, served: Served) -> Iterator[Page]:
-    """One page for all who only look, or sign out again; what it complains about fails the last of them."""
-    rights = ["clipboard-read", "clipboard-write"]
-    watched = Watched(chromium.new_context(accept_downloads=True, permissions=rights))
-    yield explorer(watched.context.new_page(), served.address)
-    complaints = list(watched.complaints)
-    watched.context.close()
-    assert complaints == []
-
-
-@pytest.fixture
-def desk(opened: Page) -> Page:
-    """The shared page as it is when it opens: on the first case of all, 1280 wide, light."""
-    opened.set_viewport_size({"width": 1280, "height": 860})
-    opened.emulate_media(color_scheme="light")
-    return _lead(opened)
-
-
-def _lead(page: Page, fragment: str = "") -> Page:
-    """Follow a link in a page that is open already."""
-    page.evaluate("""address => {
-      history.replaceState(null, "", `${location.pathname}#${address}`);
-      window.dispatchEvent(new HashChangeEvent("hashchange"));
-    }""", fragment)  # fmt: skip
-    expect(page.locator(".mrb-explorer")).not_to_have_attribute("aria-busy", "true")
-    settled(page)  # what is pressed before the case is painted is dropped on purpose: nobody has seen it yet
-    return page
-
-
 def _choose(page: Page, name: str, value: str) -> None:
     page.locator(f"[data-filter={name}]").select_option(value)
 
@@ -78,13 +47,14 @@ def _wide(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
 
-def test_an_address_leads_to_a_case_and_is_copied(desk: Page, served: Served) -> None:
-    page = desk
+def test_an_address_leads_to_a_case_and_is_copied(new_page: NewPage, served: Served) -> None:
     query = Query(judge="longer", dimension="overall", kind=("wrong",), sort="difficulty")
-    _lead(page, to_fragment(query))
+    page = new_page(permissions=["clipboard-read", "clipboard-write"])
+    explorer(page, served.address, to_fragment(query))
     expect(page.locator(".mrb-position")).to_contain_text("1 of")
     page.keyboard.press("j")
     expect(page.locator(".mrb-position")).to_contain_text("2 of")
+    settled(page)
     case = page.locator(".mrb-title bdi").inner_text()
     open_menu(page)
     page.get_by_role("button", name="Copy link").click()
@@ -204,7 +174,9 @@ def test_each_field_of_the_form_is_kept_by_mouse_touch_and_keys(hand: Hand, serv
     assert [tag for _, tag in tags_of(bench, hand.name)] == ["seen twice"]
 
 
-def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, served: Served, bench: Benchmark) -> None:
+@pytest.mark.parametrize("hand", ["touch", "keys"], indirect=True)
+def test_the_list_filters_and_views_work_by_touch_and_keys(hand: Hand, served: Served, bench: Benchmark) -> None:
+    """All other tests of this file use the mouse."""
     page = explorer(hand.page, served.address)
     title, position, notice = (page.locator(f".mrb-{name}") for name in ("title", "position", "notice"))
     _enter(hand)
@@ -289,30 +261,8 @@ def _views(bench: Benchmark) -> list[str]:
         return store.views(bench.meta.name)["name"].tolist()
 
 
-def test_what_was_typed_is_still_there_after_another_case_for_who_typed_it(desk: Page) -> None:
-    page = _lead(desk, "case=sim-000008")
-    sign_in(page, "Cy")
-    press(page, "3n")
-    page.keyboard.type("half a thought")
-    press(page, ("Escape", "j"))
-    expect(page.locator(".mrb-title")).to_have_text("Case sim-000009")
-    expect(page.get_by_label("Note")).to_have_value("")
-    page.keyboard.press("k")
-    expect(page.get_by_label("Note")).to_have_value("half a thought")
-    expect(page.locator(".mrb-saved")).to_contain_text("Not saved yet")
-    page.get_by_role("button", name="Sign out").click()
-    sign_in(page, "Di")
-    expect(page.get_by_label("Note")).to_have_value("")
-    page.get_by_role("button", name="Sign out").click()
-    sign_in(page, "Cy")
-    expect(page.get_by_label("Note")).to_have_value("half a thought")
-    page.get_by_role("button", name="Sign out").click()
-
-
-def test_image_and_both_answers_are_in_one_view_whatever_the_filters_take(desk: Page) -> None:
-    page = desk
-    _lead(page, "judge=longer&other=shorter&dimension=overall&sort=difficulty")
-    sign_in(page, "Eve")
+def test_image_and_both_answers_are_in_one_view_whatever_the_filters_take(page: Page, served: Served) -> None:
+    explorer(page, served.address, "judge=longer&other=shorter&dimension=overall&sort=difficulty", "Eve")
     page.locator(".mrb-answer-text").evaluate_all("both => both.forEach(one => one.append(' and so on'.repeat(300)))")
     in_one_view(page, ".mrb-shown")
     for answer in page.locator(".mrb-shown .mrb-answer-text").all():
@@ -323,7 +273,6 @@ def test_image_and_both_answers_are_in_one_view_whatever_the_filters_take(desk: 
     assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
     for name in (".mrb-case-pane", ".mrb-review", ".mrb-list"):
         assert page.locator(name).evaluate("one => one.scrollWidth <= one.clientWidth")
-    page.get_by_role("button", name="Sign out").click()
 
 
 def test_the_cases_that_a_probe_changed_are_shown_plain_and_probed(
@@ -348,49 +297,7 @@ def test_the_cases_that_a_probe_changed_are_shown_plain_and_probed(
         assert violations(page) == []
 
 
-def _two_more_questions() -> None:
-    options = ("none", "possible", "very_serious")
-    QUESTIONS.append(Question("danger", "Could this harm a patient?", options, keys="PUY"))
-    QUESTIONS.append(Question("seen", "What did you look at?", ("image", "answers"), several=True))
-
-
-def test_a_question_added_in_one_place_is_on_the_form(new_page: NewPage, bench: Benchmark, tmp_path: Path) -> None:
-    """The server adds an entry to the list as it starts; the store is of version 4."""
-    store = tmp_path / "reviews.sqlite"
-    write_version_4(store, bench.meta.name)
-    with Served("review", path_of(bench), "--store", str(store), first=_two_more_questions) as served:
-        page = explorer(new_page(), served.address, "case=sim-000004&judge=longer&dimension=overall", "Dr. New")
-        danger, seen = (page.locator(f"[data-field={field}]") for field in ("danger", "seen"))
-        expect(page.get_by_role("group", name="Could this harm a patient?").get_by_role("radio")).to_have_count(3)
-        press(page, "1y")
-        expect(page.get_by_label("very serious")).to_be_checked()
-        page.get_by_label("answers", exact=True).check()
-        press(page, ("Escape", "?"))
-        expect(page.get_by_role("dialog")).to_contain_text("danger: none, possible, very serious")
-        page.keyboard.press("Escape")
-        assert violations_in_both_schemes(page) == []
-        page.keyboard.press("s")
-        expect(page.locator(".mrb-history li")).to_have_text(re.compile("danger: very serious; seen: answers"))
-        page.reload()
-        expect(danger.nth(2)).to_be_checked()
-        expect(seen.nth(1)).to_be_checked()
-    assert store.with_name("reviews.sqlite.v4-backup").is_file()
-
-
 GONE = "\u00d7"
-HOSTILE = [" and ".join(f"not tagged[{attack!r}]" for attack in ATTACKS[first::5]) for first in range(5)]
-"""Filters that hold each attack once."""
-
-
-def tag(page: Page, words: str, key: str = "#") -> None:
-    """Tag the case in sight by keyboard."""
-    field = page.get_by_label("Add a tag to this case")
-    page.locator(".mrb-explorer").press(key)
-    expect(field).to_be_focused()
-    page.keyboard.type(words)
-    page.keyboard.press("Enter")
-    expect(field).to_have_value("")
-    page.keyboard.press("Escape")
 
 
 def tags_of(bench: Benchmark, who: str) -> list[list[str]]:
@@ -398,33 +305,6 @@ def tags_of(bench: Benchmark, who: str) -> list[list[str]]:
     with open_store(store_of(bench), create=False) as store:
         tags = store.tags(bench.meta.name)
     return tags.loc[tags["reviewer"] == who, ["case_id", "tag"]].to_numpy().tolist()
-
-
-def test_a_tag_is_set_by_key_and_filtered_by(page: Page, served: Served, bench: Benchmark) -> None:
-    position, where = page.locator(".mrb-position"), page.locator("[data-filter=where]")
-    explorer(page, served.address, who="Dr Tag")
-    tag(page, "artefact, basal")
-    page.keyboard.press("j")
-    settled(page)
-    tag(page, "artefact, basal", key="g")
-    tag(page, "old film")
-    expect(page.locator("[data-index='1'] .mrb-row-tags bdi")).to_have_text(["artefact, basal", "old film"])
-    expect(page.locator(".mrb-tags datalist option").first).to_have_attribute("value", "artefact, basal")
-    first, second, *_ = bench.cases["case_id"]
-    stored = [[first, "artefact, basal"], [second, "artefact, basal"], [second, "old film"]]
-    assert tags_of(bench, "Dr Tag") == stored
-    assert reviews_of(bench, "Dr Tag").empty, "no letter of a tag was taken for a verdict"
-
-    where.fill("tagged['artefact, basal'] and not tagged['old film']")
-    page.keyboard.press("Enter")
-    expect(position).to_contain_text("1 of 1 cases")
-    page.get_by_role("button", name="remove the tag artefact, basal").click()
-    expect(page.locator(".mrb-tag-list li")).to_have_count(0)
-    expect(position).to_contain_text("1 of 1 cases")  # the list stays while one works on it
-    where.fill("tag == 'x'")
-    page.keyboard.press("Enter")
-    expect(page.locator(".mrb-notice")).to_contain_text("'tag' is unknown; use one of")
-    assert violations(page) == []
 
 
 def test_a_tag_begun_at_a_case_lands_on_no_other(new_page: NewPage, served: Served, bench: Benchmark) -> None:
@@ -462,86 +342,28 @@ def test_a_filter_chosen_just_before_somebody_signs_in_holds(page: Page, served:
     expect(page.locator("[data-filter=organ]")).to_have_value(f"={organ}")
 
 
-def test_a_view_is_seen_by_everybody_and_replaced_by_none(new_page: NewPage, served: Served) -> None:
-    page, other = new_page(), new_page()
-    explorer(page, served.address, "where=length > 10 and n_images == 1&organ=eye&sort=disagreement", "Dr View")
-    n = page.locator(".mrb-position").inner_text().split("·")[0]
-    said, there = page.get_by_role("dialog").get_by_role("status"), other.get_by_role("dialog", name="Saved views")
-    open_menu(page)
-    page.get_by_role("button", name="Views").press("Enter")
-    page.keyboard.type("Eyes to discuss")
-    page.keyboard.press("Enter")
-    expect(said).to_have_text("The view “Eyes to discuss” is saved for everyone.")
-    press(page, "12sjab#g")  # what a dialog covers takes no key
-    assert violations(page) == []
-    page.keyboard.press("Escape")
-    expect(page.locator(".mrb-saved")).not_to_contain_text("Not saved yet")
-
-    explorer(other, served.address, who="Dr Other")
-    open_menu(other)
-    other.get_by_role("button", name="Views").click()
-    there.get_by_label("Save the filters").fill("Eyes to discuss")
-    other.keyboard.press("Enter")
-    expect(there.get_by_role("status")).to_contain_text("is there already, by Dr View")
-    there.get_by_role("button", name="Eyes to discuss", exact=True).click()
-    expect(other.locator(".mrb-position")).to_contain_text(n.strip())
-    expect(other.locator("[data-filter=where]")).to_have_value("length > 10 and n_images == 1")
-
-
-def test_pictures_come_after_the_rows_and_can_be_hidden(page: Page, served: Served) -> None:
-    explorer(page, served.address, who="Dr Look")
-    pictures, switch = page.locator(".mrb-list .mrb-thumb img"), page.get_by_role("button", name="Pictures in the list")
-    first = page.locator("[data-index='0'] .mrb-thumb img")
-    expect(first).to_have_attribute("alt", "")
-    assert first.evaluate("img => img.decode().then(() => img.naturalWidth)") == 80
-    expect(page.locator("[data-index='1'] .mrb-thumb")).to_have_text("\u2013")
-    expect(page.locator("[data-index='2'] .mrb-thumb")).to_have_text("✗")
-    page.locator("[role=listbox]").focus()
-    page.keyboard.press("End")
-    expect(page.locator(f"[data-index='{N - 1}'] .mrb-thumb img")).to_be_visible()
-    open_menu(page)
-    switch.click()
-    page.reload()
-    open_menu(page)
-    expect(switch).to_have_attribute("aria-pressed", "false")
-    settled(page)
-    expect(pictures).to_have_count(0)
-    switch.click()
-    expect(pictures.first).to_be_visible()
-
-
-def test_hostile_tags_views_and_filters_do_nothing(new_page: NewPage, served: Served) -> None:
-    page = explorer(new_page(), served.address, "organ=lung", "Dr " + ATTACKS[1])
-    name, field = page.get_by_label("Save the filters"), page.get_by_label("Add a tag to this case")
-    dialog = page.get_by_role("dialog", name="Saved views")
-    for where in HOSTILE:
+def test_hostile_tags_views_and_filters_do_nothing(new_page: NewPage, served: Served, bench: Benchmark) -> None:
+    name, who, case = bench.meta.name, f"Dr {ATTACKS[1]}", str(bench.cases["case_id"].iloc[0])
+    with open_store(store_of(bench)) as store:
+        for attack in (text.replace("\0", "") for text in ATTACKS):
+            store.add(
+                CaseTag(name, case, attack[:40], who),
+                SavedView(name, attack[:80], who, to_fragment(Query(text=attack))),
+            )
+    page = explorer(new_page(), served.address, f"case={case}", who)
+    expect(page.locator(".mrb-tag-list li").nth(20)).to_be_attached()
+    for where in (*ATTACKS[::3], " and ".join(f"not tagged[{attack!r}]" for attack in ATTACKS[:5])):
         page.locator("[data-filter=where]").fill(where)
         page.keyboard.press("Enter")
-        expect(page.locator(".mrb-position")).to_contain_text("of ")
         settled(page)
-        expect(page.locator(".mrb-notice")).to_have_text("")
-    for attack in ATTACKS:
-        field.fill(attack[:40])
-        field.press("Enter")
-        expect(field).to_have_value("")
-        open_menu(page)
-        page.get_by_role("button", name="Views").click()
-        name.fill(attack[:80])
-        name.press("Enter")
-        expect(dialog.get_by_role("status")).to_contain_text("saved")
-        assert harm(page) == [], attack
-        page.keyboard.press("Escape")
-        page.locator("[data-filter=where]").fill(attack)
-        page.keyboard.press("Enter")
-        expect(page.locator(".mrb-notice")).not_to_have_text("")
-        assert harm(page) == [], attack
+        assert harm(page) == [], where
     open_menu(page)
     page.get_by_role("button", name="Views").click()
-    expect(dialog.get_by_role("listitem").nth(20)).to_be_attached()
-    for closes in ("", "Escape"):
-        press(page, [closes] if closes else [])
-        for width in (1280, 1024, 400):
+    expect(page.get_by_role("dialog").get_by_role("listitem").nth(20)).to_be_attached()
+    for closes in ([], ["Escape"]):
+        press(page, closes)
+        for width in (1280, 400):
             page.set_viewport_size({"width": width, "height": 800})
             page.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth")
             assert harm(page) == [], width
-        assert violations_in_both_schemes(page) == []
+    assert violations_in_both_schemes(page) == []

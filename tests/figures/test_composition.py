@@ -53,12 +53,6 @@ def test_each_column_that_states_something_is_a_panel_of_its_own() -> None:
     assert marked == [{"row": "cases", "subfield": name} for name in ("brain", "lung", "CT", "X-ray")]
 
 
-def test_one_column_is_drawn_with_the_cases_that_do_not_state_it() -> None:
-    (axes,) = composition.subfields(COUNTS, by="dataset").axes
-    assert axes.get_title() == "Dataset"
-    assert list(bars(axes).items()) == [("Second", 5), ("First", 2), ("not stated", 4)]
-
-
 @pytest.mark.parametrize("unstated", [0, 3])
 def test_of_many_kinds_the_most_frequent_are_drawn(flaws, unstated: int) -> None:
     many = table([(None, None, None, f"kind {i:03d}", "dataset", i + 1, unstated) for i in range(100)])

@@ -19,7 +19,7 @@ from pypdf import PdfReader
 
 from mrb_lib.figures import gallery
 from mrb_lib.figures.paper import every_dimension
-from mrb_lib.figures.style import COLOURS, Paper, canvas, house_style, ink_on, mark_simulated, percent_axis
+from mrb_lib.figures.style import COLOURS, Paper, canvas, house_style, mark_simulated
 from mrb_lib.tables.schema import ORGANS
 from tests.figures.read import draw, shown
 from tests.figures.test_gallery import cards_of
@@ -152,25 +152,3 @@ def test_colours_keep_their_meaning_apart() -> None:
     seen = {name: deuteranopia @ value for name, value in linear.items()}
     for (first, one), (second, other) in combinations(seen.items(), 2):
         assert np.linalg.norm(one - other) > 0.05, (first, second)
-
-
-def test_ink_can_be_read() -> None:
-    assert [ink_on(ground) for ground in ((1, 1, 1), (0, 0, 0.3))] == ["black", "white"]
-
-
-@pytest.mark.parametrize(
-    ("limits", "signed", "texts"),
-    [((0.78, 0.93), False, ["80", "85", "90"]),
-     ((-0.012, 0.011), True, ["\u22121", "\u22120.5", "0", "+0.5", "+1"]),
-     ((0.0, 1.0), False, ["0", "20", "40", "60", "80", "100"])],
-)  # fmt: skip
-def test_ticks_of_percentages_are_written_as_they_stand(
-    limits: tuple[float, float], signed: bool, texts: list[str]
-) -> None:
-    figure = canvas(3, 2)
-    axes = figure.subplots()
-    axes.set_xlim(*limits)
-    percent_axis(axes.xaxis, 7, signed=signed)
-    low, high = limits
-    ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
-    assert [axes.xaxis.get_major_formatter()(tick) for tick in ticks] == texts

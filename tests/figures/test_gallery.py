@@ -49,18 +49,6 @@ def test_gallery_draws_the_verdicts_and_the_gold_label() -> None:
     assert any("(the only label)" in text.get_text() for text in only.axes[1].texts)
 
 
-def test_gallery_cuts_a_text_visibly_or_not_at_all(flaws) -> None:
-    cards = cards_of(2).assign(
-        response_a=["A short answer.", "Many words " * 200], response_b="WIDE CAPITALS MMM " * 40
-    )
-    figure = gallery.cards(cards, images={})
-    first, second = (" ".join(text.get_text() for text in axes.texts[:6]) for axes in figure.axes[1::2])
-    assert not flaws(figure)
-    assert "A short answer." in first
-    assert "[...]" not in first
-    assert "Many words [...]" in " ".join(second.split())
-
-
 @pytest.mark.parametrize("lacking", ["response_b", "A"])
 def test_gallery_of_cases_that_are_no_pairs_does_not_apply(lacking: str) -> None:
     cards = cards_of(2)

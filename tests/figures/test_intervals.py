@@ -30,12 +30,6 @@ def test_a_panel_per_subfield_has_a_row_per_quantity(flaws: Callable[[Figure], l
         assert marks(axes)[:, 0] == pytest.approx(here["estimate"].to_numpy()[::-1])
 
 
-def test_a_single_number_is_drawn() -> None:
-    made = bootstrap(scores(), lambda rows: 7.5 + rows["hasty"].mean(), resamples=50)
-    [axes] = estimates(made, what="seconds", in_percent=False).axes
-    assert marks(axes)[:, 0].tolist() == made["estimate"].tolist()
-
-
 def table(judges: int) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     then, moved = rng.uniform(0.5, 0.8, judges), rng.normal(0, 0.02, judges)

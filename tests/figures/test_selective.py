@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 from mrb_lib.figures.confidence import promised
 from mrb_lib.figures.significance import differences, p_values
 from mrb_lib.figures.style import Paper
-from tests.figures.read import JUDGES, draw, marks, of, shown, spans, ticks
+from tests.figures.read import JUDGES, draw, marks, of, shown, spans
 
 PROMISE = ("agreement", "coverage", "low", "high")
 
@@ -113,22 +113,3 @@ def test_equivalence_is_marked_with_and_without_text() -> None:
     assert drawn_cells(p_values, frame) == ["<.001", ".020", ".600 ="]
     assert drawn_cells(p_values, untested) == ["<.001", ".020", ".600"]
     assert {text.strip() for text in drawn_cells(p_values, pairs_of(MANY), MANY)} == {"="}
-
-
-def test_only_judges_with_pairs_are_drawn() -> None:
-    for drawing in (p_values, differences):
-        drawn = drawing(pairs_of("ab"), dimension="overall", judges=["unseen", "b", "a"])
-        assert [label.get_text() for label in drawn.axes[0].get_xticklabels()] == ["b"]
-        assert ticks(drawn.axes[0]) == ["a"]
-    assert cells(drawn, "ba") == {("b", "a"): -0.1}
-
-
-def test_macro_stands_beside_micro() -> None:
-    frame = shown("subfields-mean")
-    frame = frame[frame["kind"].eq("judge") & frame["subfield"].isna()].reset_index(drop=True)
-    frame.loc[1, ["macro_accuracy", "macro_accuracy_low", "macro_accuracy_high"]] = np.nan
-    drawn = draw("subfields-mean", frame)
-    for name in ("accuracy", "macro_accuracy"):
-        (line,) = drawn.findobj(lambda artist, name=name: artist.get_gid() == name)
-        assert sorted(line.get_xdata()) == pytest.approx(sorted(frame[name].dropna()))
-    assert texts(drawn, "not-available") == ["n/a"]

@@ -9,15 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mrb_lib.figures.training import (
-    QUANTITIES,
     domain_losses,
-    ingredients,
     learning_curve,
     trained_and_tested,
     training_curves,
 )
 from mrb_lib.tables.schema import DEPARTMENTS
-from tests.figures.read import beside_others, draw, shown, ticks, titles
+from tests.figures.read import beside_others, ticks
 
 LONG = "path:a-tuned-judge-with-a-very-long-name+generative@a-tuned-judge-0123abcd"
 Flaws = Callable[[Figure], list[str]]
@@ -47,18 +45,6 @@ def test_training_curves_draw_every_step_that_was_measured(flaws: Flaws, judges:
         assert len(lines(axes, "stage")) == judges * (stages - 1)
     unvalidated = training_curves(table.assign(accuracy=np.nan, consistency=np.nan))
     assert [axes.get_ylabel() for axes in unvalidated.axes] == ["loss"]
-
-
-def test_ingredients_have_a_row_a_pair_and_name_judges_only_where_the_ingredient_does_not_tell() -> None:
-    pairs = [("swap", "true", "false", "swapped", "unswapped"), ("n_cases", "400", "100", "swapped", "fewer"),
-             ("swap", "true", "false", "dropped", "both")]  # fmt: skip
-    rows = pd.DataFrame(pairs, columns=["ingredient", "setting_tuned", "setting_base", "tuned", "base"])
-    rows = rows.assign(dimension="overall", part="ingredient", gain=0.02, low=-0.01, high=0.05)
-    quantities = ("accuracy", "consistency", "first_rate")
-    drawn = ingredients(pd.concat([rows.assign(quantity=name) for name in quantities]), dimension="overall")
-    names = {"n_cases: 400 \u2212 100", "swap: swapped \u2212 unswapped", "swap: dropped \u2212 both"}
-    assert set(ticks(drawn.axes[0])) == names
-    assert len(drawn.axes) == len(quantities)
 
 
 @pytest.mark.parametrize("recipes", [1, 3])
@@ -93,17 +79,6 @@ def test_the_matrix_frames_what_was_left_out_of_training(flaws: Flaws, values: i
     drawn = trained_and_tested(table, dimension="overall")
     assert flaws(drawn) == []
     assert [patch.get_gid() for patch in drawn.axes[0].patches].count("outside") == values
-
-
-def test_gains_name_bases_only_where_a_judge_has_several_and_changes_have_a_panel_a_quantity(flaws: Flaws) -> None:
-    rows = shown("training-gains").assign(tuned=LONG)
-    assert flaws(draw("training-gains", rows)) == []
-    twice = pd.concat([rows, rows.assign(base="another")])
-    [[name], names] = (ticks(draw("training-gains", each).axes[0]) for each in (rows, twice))
-    assert "\u2212" not in name and len(names) == 2
-    assert all("\u2212" in each or "\u2026" in each for each in names)
-    changes = pd.concat([shown("training-changes").assign(part=part, quantity=part) for part in QUANTITIES])
-    assert titles(draw("training-changes", changes)) == list(QUANTITIES.values())
 
 
 def test_losses_have_a_row_a_domain_and_all_of_them_below_a_line(flaws: Flaws) -> None:

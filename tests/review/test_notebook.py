@@ -20,13 +20,9 @@ class _Screen:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.drawn: list[str] = []
-        self.now = 0.0
         monkeypatch.setattr(progress, "can_run", lambda: True)
         monkeypatch.setattr(progress, "Console", lambda: Console(file=StringIO(), width=200))
         monkeypatch.setattr(progress.Bars, "refresh", lambda bars: self.drawn.append(_text(bars)))
-
-    def clock(self) -> float:
-        return self.now
 
 
 def _text(bars: progress.Bars) -> str:
@@ -41,30 +37,17 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> _Screen:
 
 
 def test_a_bar_has_pace_time_left_and_statuses(screen: _Screen) -> None:
-    report = progress.live_progress(screen.clock)
+    report = progress.live_progress()
     report(RunProgress(HOSTILE, 30, 120, 1.5, 1234.4, 3661, {"ok": 28, "unparsed": 2}))
     for shown in (HOSTILE, "30/120", "1.5 cases/s", "1,234 tokens/s", "1:01:01 left", "ok 28, unparsed 2"):
         assert shown in " ".join(screen.drawn[-1].split())
-
-
-def test_bars_are_drawn_at_most_twice_a_second_and_at_the_end(screen: _Screen) -> None:
-    report = progress.live_progress(screen.clock)
-    for held in range(100):
-        report(RunProgress("a", held, 100))
-        screen.now += 0.1
-    assert 15 <= len(screen.drawn) <= 21
-    report(RunProgress("a", 100, 100, finished=True))
-    assert "100/100" in screen.drawn[-1]
-    report(RunProgress("b", 0, 5))
-    assert "100/100" in screen.drawn[-1]
-    assert "0/5" in screen.drawn[-1]
 
 
 def test_without_a_page_a_line_says_what_is_done(
     screen: _Screen, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "can_run", lambda: False)
-    report = progress.live_progress(screen.clock)
+    report = progress.live_progress()
     for held in (0, 700, 1400):
         report(RunProgress("a", held, 1400, counts={"ok": held}, finished=held == 1400))
     assert capsys.readouterr().out == "a: 1,400 of 1,400; ok 1400\n"

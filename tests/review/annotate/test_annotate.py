@@ -110,14 +110,6 @@ def test_skipping_needs_a_reason_and_spares_what_is_answered(
         ask(page, "skip", 1, reason="late")
 
 
-def test_who_has_nothing_is_told_so(page: Annotation, store: Store, benchmark: Benchmark) -> None:
-    row = {"case_id": ["gone"], "annotator": ["Dr G"], "position": [0], "order": ["AB"]}
-    store.assign(benchmark.meta.name, pd.DataFrame(row))
-    for who in ("Dr Z", "Dr G"):
-        assert f"is assigned to {who}" in page.open({"annotator": who, "after": 0})["nothing"]
-    assert [one["name"] for one in page.initial_state({})["annotators"]] == [ME]
-
-
 REFUSED = {
     "a case beyond the last": ("choose", {"number": 4}, "load"),
     "a number as a text": ("choose", {"number": "1"}, "load"),
@@ -157,17 +149,6 @@ def test_what_a_page_cannot_mean_is_refused(page: Annotation, benchmark: Benchma
     assert answer["ok"] is False
     assert words in answer["error"]
     assert store.answers(benchmark.meta.name).empty and store.comments(benchmark.meta.name).empty
-
-
-def test_an_answer_to_a_case_that_was_edited_since_is_refused(
-    page: Annotation, benchmark: Benchmark, store: Store
-) -> None:
-    said = {**sight(page, 1), "dimension": "accuracy", "pick": "first"}
-    edited = replace(benchmark, cases=benchmark.cases.assign(response_a="Another answer."))
-    with pytest.raises(InputError, match="not the one that is stored here now"):
-        Annotation(edited, store).choose(said)
-    page.choose(said)
-    assert store.annotations(benchmark.meta.name)["case_id"].tolist() == ["secret-1"]
 
 
 def test_an_answer_may_be_changed_and_one_sent_again_late_takes_nothing_back(

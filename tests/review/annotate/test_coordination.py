@@ -110,16 +110,6 @@ def test_pairs_are_those_of_the_statistics_and_an_undefined_kappa_says_why(pictu
     assert pairs.count("fewer than 20 cases") == 2, "few cases are said, once for those that lack the same"
 
 
-def test_what_many_rows_lack_is_said_once(pictured: Benchmark, store: Store) -> None:
-    for name in pictured.meta.dimensions:
-        _all_answer(store, pictured, "A", "A", dimension=name)
-    agreement = _part(Coordination(pictured, store).html(), "Agreement so far")
-    assert [row[:2] for row in _rows(agreement)] == [["1", "0"]] * len(pictured.meta.dimensions)
-    reasons = re.findall(r'<p class="mrb-quiet"[^>]*>(all: [^<]+)</p>', agreement)
-    assert reasons and len(set(reasons)) == len(reasons)
-    assert all(agreement.count(reason.removeprefix("all: ")) == 1 for reason in reasons)
-
-
 def test_pace_and_drift_are_told_of_each_annotator(pictured: Benchmark, store: Store) -> None:
     name, cases = pictured.meta.name, pictured.cases["case_id"]
     assert Coordination(pictured, store).html().count("Nothing is answered yet") == 2

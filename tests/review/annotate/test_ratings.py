@@ -13,7 +13,7 @@ from mrb_lib.cli.annotate import deal_disputed, show_agreement, show_until
 from mrb_lib.review.annotate.answers import Annotation, RankedAnnotation, ranked_items
 from mrb_lib.review.annotate.coordination import Coordination, agreement_so_far
 from mrb_lib.review.annotate.forms import PREFERENCE, RATING, SCREENING, keys_of
-from mrb_lib.review.records.exchange import annotations_of, answer_log
+from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.stats.methods.until import read_target
@@ -166,20 +166,6 @@ def test_no_key_is_anothers_and_labels_beyond_the_keys_have_none(
     assert not set("XWKPJNGU?") & set(used), "these do something else on the page"
     assert keys.count("") == without
     assert keys[-1], "that none applies has a key"
-
-
-def test_what_is_chosen_is_kept_and_shown_again(benchmark: Benchmark, store: Store) -> None:
-    page = _page(benchmark, store)
-    ask(page, "choose", 1, dimension="errors", pick="wrong side; overconfident")
-    assert page.open({"annotator": ME, "after": 0})["number"] == 1, "the other dimension is open"
-    ask(page, "choose", 1, dimension="overall", pick="Low risk")
-    opened = Annotation(benchmark, store, RATING).open({"annotator": ME, "number": 1})
-    assert [one["pick"] for one in opened["answers"]] == ["Low risk", "wrong side; overconfident"]
-    ask(page, "choose", 1, dimension="errors", pick="none")
-    log, _ = answer_log(benchmark, store)
-    assert log["choice"].tolist() == ["wrong side; overconfident", "Low risk", "none"]
-    fewer = replace(benchmark, meta=replace(benchmark.meta, labels={"errors": ERRORS[:3]}))
-    assert (answer_log(fewer, store)[1], annotations_of(fewer, store)[1]) == (1, 0), "a label that is gone"
 
 
 @pytest.mark.parametrize("pick", ["", "Low risk", "none; wrong side", "overconfident; wrong side", "other"])

@@ -4,7 +4,6 @@ import html
 import re
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
@@ -154,18 +153,3 @@ def test_only_another_choice_is_marked(plain: str | None, probed: str | None, ma
     assert table.count("mrb-flip") == marked
     assert f'<td class="mrb-sum">{counted}</td>' in table
     assert "tie" not in table  # another probe's verdict
-
-
-def test_verdicts_in_another_order_or_repeat_are_not_beside_each_other() -> None:
-    table = _verdicts("c", "image/blur:1", "A", "B")
-    for column, value in (("order", "BA"), ("repeat", 1)):
-        other = table.assign(**{column: np.where(table["probe"] == "none", value, table[column])})
-        page = beside_html(other, pd.DataFrame({"dimension": [], "choice": []}), "image/blur:1")
-        assert "mrb-flip" not in page.partition("<table")[2]
-
-
-def test_what_the_prompt_says_otherwise_is_shown(pictured: Benchmark) -> None:
-    page = probed_html(pictured, _first(pictured), "prompt/labels:2", seed=SEED)
-    assert "calls the response shown first X, and the second Y" in page
-    assert page.count(": unchanged</summary>") == 3
-    assert ">Prompt</h" not in probed_html(pictured, _first(pictured), "image/blur:1", seed=SEED)

@@ -1,16 +1,13 @@
 """Every judge opens the template of its prompt, as far as its run says, and every reply why it counts as it does."""
 
 import re
-import subprocess
-import sys
-from dataclasses import replace
 from html import unescape
 
 import pandas as pd
 import pytest
 
 from mrb_lib.judges.prompts import load_prompt
-from mrb_lib.review.case.verdicts import LONGEST_PROMPT, replies_html
+from mrb_lib.review.case.verdicts import replies_html
 from mrb_lib.verdicts.manifest import Manifest
 
 HOSTILE = "</div></details><script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*191 }}\u202e"
@@ -75,15 +72,3 @@ def test_hostile_prompts_settings_and_statuses_are_only_text() -> None:
         assert html.count("<details") == html.count("</details>") == 2
     shown = replies_html(verdicts({"reply": "x"}), "h4", {"j": hostile})
     assert "not filled in" in shown
-
-
-def test_a_prompt_of_a_million_characters_is_cut_and_says_so() -> None:
-    long = replace(manifest_of(), prompt_text="a" * 1_020_000)
-    html = replies_html(verdicts({"reply": "x"}), "h4", {"j": long})
-    assert len(html) < 2 * LONGEST_PROMPT
-    assert f"its first {LONGEST_PROMPT:,} of 1,0" in html
-
-
-def test_the_view_of_a_case_imports_no_model_and_no_template_before_a_run_is_shown() -> None:
-    code = "import sys, mrb_lib.review.case; assert not {'torch', 'transformers', 'jinja2'} & sys.modules.keys()"
-    subprocess.run([sys.executable, "-c", code], check=True)

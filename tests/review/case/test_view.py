@@ -102,14 +102,6 @@ def test_a_verdict_shows_the_probability_of_the_side_it_chose(choice: str | None
     assert cells(page(verdicts=verdicts))[2] == expected
 
 
-def test_replies_of_single_questions_say_which_they_answer() -> None:
-    rows = [{"dimension": name, "reply": reply} for name, reply in (("accuracy", "A"), ("overall", "B"), ("x", "A"))]
-    text = page(verdicts=judged(*rows))
-    replies = text.partition("<h4>Replies</h4>")[2]
-    assert bare(re.findall(r'<p class="mrb-answers-to">(.*?)</p>', replies)) == ["accuracy, x", "overall"]
-    assert "2 replies, 2 characters" in replies
-
-
 def test_a_failure_says_why() -> None:
     verdicts = judged({"status": "error", "error": "the server answered 500"})
     text = page(verdicts=verdicts)
@@ -125,48 +117,16 @@ def test_what_takes_the_focus_keeps_the_shortcuts_of_jupyterlab_off() -> None:
     assert [tag for tag in tags if 'data-lm-suppress-shortcuts="true"' not in tag] == []
 
 
-def test_the_votes_of_each_dimension_are_counted() -> None:
-    given = votes(*(("c1", who, said) for who, said in zip("pqrs", ("B", "A", "B", "tie"), strict=True)))
-    text = page(annotations=given)
-    assert bare(re.findall(r'<td class="mrb-counts">(.*?)</td>', text)) == ["1 A · 2 B · 1 tie"]
-
-
-def test_what_a_reply_cost_stands_above_it() -> None:
-    cost = {"latency_s": 0.5, "prompt_tokens": 1200.0, "completion_tokens": 80.0, "prompt_id": "ru<b>ric"}
-    rows = [{"dimension": name, "reply": "one for both", **cost} for name in ("accuracy", "overall")]
-    text = page(verdicts=judged(*rows))
-    assert "1.00 s &middot; 2,400 tokens asked &middot; 160 tokens replied" in text
-    assert "ru&lt;b&gt;ric" in text
-    assert "tokens asked" not in page(verdicts=judged({"reply": "free"}))
-
-
 def test_a_case_without_anything_but_text() -> None:
     empty = {name: SHOWN[name].iloc[:0] for name in ("annotations", "gold", "verdicts")}
     case = pd.Series({**CASE, "images": [], "organ": None})
     assert strings(page(case=case, images={}, **empty)).count("none") == 2
 
 
-def test_a_missing_error_is_nothing_whatever_stands_for_it() -> None:
-    rows = [{"dimension": name, "choice": "A", "reply": "one for all"} for name in ("accuracy", "relevance", "overall")]
-    missing = pd.Series([float("nan"), None, pd.NA], dtype=object)
-    text = page(verdicts=judged(*rows).assign(error=missing))
-    assert text.count("one for all") == 1
-    assert "1 reply, 11 characters" in text
-
-
 def test_every_repeat_and_probe_keeps_its_own_reply() -> None:
     rows = [{"reply": "one"}, {"repeat": 1, "reply": "two"}, {"probe": "swap", "reply": "three"}]
     said = set(strings(page(verdicts=judged(*rows))))
     assert {"one", "two", "three", "A first", "A first, repeat 1", "A first, probe swap"} <= set(said)
-
-
-def test_where_the_case_is_from() -> None:
-    place = {"organ": "upper_limb", "department": "Pulmonology", "modality": "CT", "dataset": "teaching_files"}
-    text = page(case=pd.Series({**CASE, **place}))
-    found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text)
-    assert [(label, *bare([value])) for label, value in found] == [
-        ("Organ", "upper limb"), ("Department", "Pulmonology"), ("Modality", "CT"), ("Source", "teaching_files"),
-    ]  # fmt: skip
 
 
 def test_without_gold_no_verdict_is_right_or_wrong() -> None:

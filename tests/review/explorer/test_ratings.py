@@ -8,7 +8,6 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.review.explorer.answers import ExplorerAnswers
-from mrb_lib.review.explorer.data import explorer_data
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.store import load_verdicts
@@ -51,18 +50,6 @@ def test_a_case_shows_one_response_each_category_s_probability_and_the_expectati
     assert [cell.split(">")[-1] for cell in cells] == ["overall", "0.90", "0.03", "0.03", "0.03", "1.20"]
     assert "What the categories mean" in shown
     assert "too low" in shown, "gold is Moderate risk or near it, and a judge says No risk"
-
-
-def test_probabilities_that_are_no_list_are_left_out(bench: Path) -> None:
-    benchmark = load(bench)
-    verdicts = load_verdicts(bench / "runs", benchmark.cases)
-    for stated in ("[0.5]", "[[[", '{"a": 1}', '["x", "y", "z", "u"]'):
-        data = explorer_data(benchmark, None)
-        broken = verdicts.assign(p_categories=stated, score_a=None)
-        shown = type(data)(
-            benchmark, data.kinds, data.labels, data.votes, lambda _, rows=broken: rows.head(2)
-        ).case_html(0)
-        assert "always-safe" in shown and 'data-mrb="probabilities"' not in shown, stated
 
 
 @pytest.fixture

@@ -101,12 +101,3 @@ def test_a_benchmark_without_runs_has_an_index_and_other_labels_are_never_gold(
     kinds = open_index(build_index(None, other, tmp_path / "other")).kinds
     assert kinds.grid("split").any()
     assert not kinds.grid("labelled").any()
-
-
-def test_a_folder_that_is_no_index_is_named(benchmark: Benchmark, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not a whole index"):
-        open_index(tmp_path)
-    index = build_index(None, benchmark, tmp_path / "index")
-    (index / "arrays" / "outcome.npy").unlink()
-    with pytest.raises(InputError, match="not a whole index"):
-        open_index(index)

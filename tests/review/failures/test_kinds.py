@@ -9,8 +9,7 @@ from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.where import MIXED_CODE, OUTCOMES
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
-from tests.stats.probes.panels import probes
-from tests.stats.small_tables import cases_of, difficulty, gold_of, random_verdicts, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 # c0 right, c1 right in one order, c2 wrong, c3 unparsed in AB, c4 without gold, c5 not judged, c6 a tie under gold A
 VERDICTS = verdicts_of({("a", "AB"): "AAB?A-T", ("a", "BA"): "ABBBA-T", ("b", "AB"): "BBBBB-B", ("b", "BA"): "-------"})
@@ -41,13 +40,6 @@ def test_kinds_of_a_judge() -> None:
     assert np.flatnonzero(kinds.grid("unparsed")[0, 0]).tolist() == [3]
     assert not kinds.grid("inconsistent")[1].any()
     assert kinds.grid("said")[0, 0].tolist() == [0, MIXED_CODE, 1, 1, 0, ABSENT, 2]
-
-
-def test_all_judges_are_wrong_only_where_two_are_scored() -> None:
-    assert np.flatnonzero(_kinds().grid("all_wrong")[-1, 0]).tolist() == [2, 3]
-    alone = VERDICTS[VERDICTS["judge"] == "b"]
-    assert _kinds(verdicts=alone).grid("wrong")[0, 0].sum() == 5
-    assert not _kinds(verdicts=alone).grid("all_wrong").any()
 
 
 def test_disagreement_is_the_share_of_verdicts_against_the_most_frequent_choice() -> None:
@@ -133,28 +125,6 @@ def test_only_answers_in_the_same_order_and_repeat_are_compared() -> None:
     np.testing.assert_array_equal(share[0, 0, 0], [0.5, 0.5, 1, 1, np.nan])
     assert np.isnan(share[0, 1]).all()  # without verdicts under the probe, nothing is known
     assert np.isnan(share[1]).all()  # another repeat is no pair
-
-
-def test_the_mean_over_cases_is_what_the_table_of_probes_says() -> None:
-    generator = np.random.default_rng(3)
-    plain, probed = (random_verdicts(generator, 40, 2) for _ in range(2))
-    found, gold = _panels(plain, probed.assign(probe="image/removed"), n=40), gold_of("AB" * (20))
-    _, share = changed_by_probe(found["none"], found)
-    table = probes(found, gold, cases_of(40), resamples=20)
-    expected = table[table["part"] == "probe"].sort_values("judge")["changed"]
-    means = np.nanmean(share[0, :, 0].astype(np.float64), axis=1)
-    assert means.tolist() == pytest.approx(expected.tolist(), abs=1e-3)
-
-
-def test_difficulty_is_laid_out_by_case() -> None:
-    verdicts, cases = random_verdicts(np.random.default_rng(6), 80, 4), cases_of(80)
-    gold = gold_of("ABAB?" * 16)
-    table = difficulty(verdicts, gold, cases)
-    rows = table[table["part"] == "case"].set_index("case_id")["difficulty"]
-    expected = rows.reindex(cases["case_id"]).to_numpy(dtype=float)
-    kinds = failure_kinds(verdicts, gold, cases, difficulty=table)
-    np.testing.assert_array_equal(kinds.grid("difficulty"), np.broadcast_to(expected, (5, 1, 80)))
-    assert np.isnan(failure_kinds(verdicts, gold, cases).grid("difficulty")).all()
 
 
 RISK = Scale(("none", "low", "high", "fatal"), is_ordered=True, acceptable=("none", "low"))

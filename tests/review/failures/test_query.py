@@ -10,7 +10,7 @@ from mrb_lib.review.failures.query import PLACES, Query, facets, from_fragment, 
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, random_verdicts
 
 N, DIMENSIONS = 60, ["accuracy", "overall"]
 NAMES = ("wrong", "inconsistent", "unparsed", "confidently_wrong", "all_wrong", "split")
@@ -157,18 +157,6 @@ def test_free_text_wants_every_word_and_phrase_in_any_case(kinds: Kinds, cases: 
     assert select(kinds, cases, Query(text="c17")).tolist() == [17]
 
 
-def test_two_judges_are_compared_where_they_differ() -> None:
-    verdicts = verdicts_of({("a", "AB"): "AABBTA?", ("b", "AB"): "ABABB-A"})
-    cases = cases_of(7)
-    kinds = failure_kinds(verdicts, gold_of("AAAAB?A"), cases, policy="official")
-    query = Query(judge="a", other="b", dimension="overall")
-    assert select(kinds, cases, query).tolist() == [1, 2, 4, 6]
-    assert facets(kinds, cases, query)["other"] == [("b", 4)]
-    turned = replace(query, judge="b", other="a")
-    assert select(kinds, cases, turned).tolist() == [1, 2, 4, 6]
-    assert select(kinds, cases, replace(query, kind=("wrong",))).tolist() == [2, 4, 6]
-
-
 @pytest.mark.parametrize(
     ("query", "message"),
     [
@@ -210,10 +198,3 @@ def test_an_address_from_elsewhere() -> None:
 def test_no_text_of_a_query_is_longer_than_a_server_can_search(name: str) -> None:
     with pytest.raises(InputError, match=f"{name} is longer than 10,000 characters; shorten it"):
         from_fragment(f"{name}={'x' * 10_001}")
-
-
-def test_over_several_dimensions_the_highest_or_the_lowest_counts(kinds: Kinds, cases: pd.DataFrame) -> None:
-    first = int(select(kinds, cases, Query(sort="difficulty"))[0])
-    last = int(select(kinds, cases, Query(sort="difficulty", desc=False))[0])
-    assert kinds.grid("difficulty")[-1, :, first].max() == np.nanmax(kinds.grid("difficulty"))
-    assert kinds.grid("difficulty")[-1, :, last].min() == np.nanmin(kinds.grid("difficulty"))

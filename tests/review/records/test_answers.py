@@ -17,7 +17,6 @@ from mrb_lib.review.records.exchange import (
     by_annotator,
     case_states,
     counting_choices,
-    pace,
     read_people,
     skipped_cases,
     summary,
@@ -81,19 +80,6 @@ def test_every_row_of_the_log_is_there_with_what_was_shown(answered: Benchmark, 
     keys = ["case_id", "annotator", "dimension", "choice"]
     annotations, _ = annotations_of(answered, store)
     assert sorted(map(tuple, counting_choices(log)[keys].to_numpy())) == sorted(map(tuple, annotations.to_numpy()))
-
-
-def test_the_pace_is_over_all_times_and_the_median_over_cases_with_every_time() -> None:
-    rows = [
-        ("Dr A", "c1", "A", 60.0), ("Dr A", "c1", "B", 60.0), ("Dr A", "c2", None, 240.0), ("Dr A", "c3", "A", None),
-        ("Dr A", "c3", "A", 3240.0), ("Dr B", "c1", "A", None),
-    ]  # fmt: skip
-    found = pace(pd.DataFrame(rows, columns=["annotator", "case_id", "choice", "seconds"])).set_index("annotator")
-    assert found.loc["Dr A"].to_dict() == {
-        "answers": 3, "untimed": 1, "hours": 1.0, "answers_per_hour": 3.0, "cases": 2, "median_seconds": 180.0,
-    }  # fmt: skip
-    assert found.loc["Dr B", ["answers", "untimed", "cases"]].tolist() == [0, 1, 0]
-    assert found.loc["Dr B", ["answers_per_hour", "median_seconds"]].isna().all()
 
 
 def test_progress_is_counted_from_what_was_assigned_and_answered() -> None:

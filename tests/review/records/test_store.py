@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import pytest
 import sqlalchemy as sa
 
 from mrb_lib.review.records.marks import (
-    REMOVED,
     Adjudication,
     AnnotatorAnswer,
     CaseTag,
@@ -129,23 +128,6 @@ def test_all_of_a_restore_or_nothing(store: Store) -> None:
     assert store.restore([(_right(case="c2"), None), (known, None)]) == {"adjudication": 1}
 
 
-def test_a_tag_is_there_until_who_added_it_removes_it(store: Store) -> None:
-    def tagged() -> list[list[str]]:
-        found: list[list[str]] = store.tags("demo")[["case_id", "tag", "reviewer"]].to_numpy().tolist()
-        return found
-
-    for tag in (
-        CaseTag("demo", "c1", " old \n film ", "Dr A"), CaseTag("demo", "c1", "old film", "Dr B"),
-        CaseTag("demo", "c1", "<b>", "Dr A"), CaseTag("other", "c1", "old film", "Dr A"),
-        CaseTag("demo", "c1", "old film", "Dr A", REMOVED), CaseTag("demo", "c2", "x", "Dr A", REMOVED),
-    ):  # fmt: skip
-        store.add(tag)
-    assert tagged() == [["c1", "old film", "Dr B"], ["c1", "<b>", "Dr A"]]
-    store.add(CaseTag("demo", "c1", "old film", "Dr A"))
-    assert ["c1", "old film", "Dr A"] in tagged()
-    assert len(store.tags("demo", history=True)) == 6
-
-
 @pytest.mark.parametrize(
     ("entry", "change", "words"),
     [
@@ -179,21 +161,6 @@ def test_a_tag_is_there_until_who_added_it_removes_it(store: Store) -> None:
 def test_what_is_no_entry_is_refused(entry: Any, change: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words):
         replace(entry, **change)
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        _right(verdict="gold_wrong", choice="A", dimension="overall", judge="j", supersedes="x", case_fingerprint="f"),
-        replace(ANSWER, choice=None, skipped_reason="blurred"), ANSWER, COMMENT, TAG, VIEW,
-    ],
-)  # fmt: skip
-def test_every_text_has_a_greatest_length(entry: Entry) -> None:
-    texts = [one.name for one in fields(entry) if getattr(entry, one.name)]
-    assert len(texts) > 4
-    for name in texts:
-        with pytest.raises(InputError, match=f"^{entry.KIND}.*: {name} has 100,001 characters"):
-            replace(entry, **{name: "x" * 100_001})
 
 
 def test_text_that_no_database_holds_is_mended(store: Store) -> None:
