@@ -16,7 +16,7 @@ from tests.rated import write_ranking
 
 from .hand import WAYS
 from .haste import ACTIONS, FEW, Hasty, hurry, paused
-from .pages import explorer, press, settled
+from .pages import explorer, press, reviewing, settled
 from .server import Served, answers_of, deal, path_of, reviews_of, screening, simulated, store_of
 
 CASES, ITEMS = 200, 100
@@ -122,6 +122,26 @@ def _meant(row: dict[str, Any], actions: list[dict[str, Any]]) -> bool:
         return "Withdraw" in given
     first = given.index(row["verdict"]) if row["verdict"] in given else len(given)
     return any(what in ("s", "Enter") or what.startswith("Save") for what in given[first:])
+
+
+def test_a_row_clicked_and_reviewed_at_once_is_the_one_reviewed(
+    new_page: NewPage, served: Served, bench: Benchmark
+) -> None:
+    page = explorer(new_page(hasty=True), served.address, who="Dr Quick")
+    page.locator("[data-index]").first.click()
+    page.keyboard.press("End")
+    reviewing(page, str(bench.cases["case_id"].iloc[-1]))
+    with paused(served):
+        page.locator(f'[data-index="{CASES - 4}"]').click()
+        press(page, "3s")
+        expect(page.locator(".mrb-explorer")).to_contain_class("mrb-changing")
+        expect(page.locator(".mrb-explorer")).to_contain_class("mrb-dimmed")
+    clicked = str(bench.cases["case_id"].iloc[-4])
+    reviewing(page, clicked)
+    press(page, "3s")
+    expect(page.locator(".mrb-history")).to_contain_text("Dr Quick")
+    stored = reviews_of(bench, "Dr Quick")[["case_id", "verdict"]].to_numpy().tolist()
+    assert stored == [[clicked, "ambiguous"]]
 
 
 def test_annotations_are_of_the_case_in_sight(new_page: NewPage, desks: Served, bench: Benchmark) -> None:

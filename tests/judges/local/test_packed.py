@@ -34,6 +34,7 @@ from mrb_lib.runs.plan import make_plan
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import KEYS, to_shown_frame
 from mrb_lib.verdicts.protocol import VerdictRows
+from tests.judges.conftest import ASKED as KNOWN
 from tests.judges.local.by_hand import IMAGES, AskFor, ByHand, Made, Tiny, made, paths_of, png
 from tests.judges.local.by_hand import PICTURED as CASES
 from tests.judges.shown_benchmark import DIMENSIONS, shown_benchmark
@@ -79,6 +80,23 @@ def _gap(rows: pd.DataFrame, truth: pd.DataFrame) -> float:
     both = rows.merge(truth, on=list(KEYS), validate="one_to_one")
     assert len(both) == len(rows)
     return float((both["p_first"] - both["p"]).abs().max())
+
+
+@pytest.mark.slow
+def test_verdicts_of_a_real_model_are_those_of_asking_each_question_alone(
+    smollm: Path, smollm_packed: PackedJudge, pictured: Benchmark, ask_for: AskFor
+) -> None:
+    """SmolLM2-135M-Instruct, on texts that are cut to a length that a CPU reads in a moment."""
+    lengths = {"question": 60, "response_a": 60, "response_b": 40}
+    cases = pictured.cases.head(1).assign(**{name: pictured.cases[name].str[:n] for name, n in lengths.items()})
+    asked = ask_for(cases, KNOWN)
+    verdicts, some = smollm_packed.judge(asked), [0, 3]  # both orders, and both dimensions
+    assert not [notice for notice in smollm_packed.notices if "share" in notice]
+    hand = ByHand(smollm)
+    truth = [hand.p_first({**row, "images": []}, {}, KNOWN) for row in asked.iloc[some].to_dict("records")]
+    assert np.abs(verdicts["p_first"][some] - truth).max() < 1e-4
+    assert verdicts["status"].eq("ok").all()
+    assert verdicts["p_first"].nunique() > len(verdicts) / 2
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
