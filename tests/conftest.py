@@ -48,7 +48,7 @@ SLOW = (
     "test_contributing.py", "test_packaging.py",
     "stats/test_bootstrap.py", "stats/test_by_columns.py", "stats/test_seen.py",
     "stats/test_tables.py", "stats/tables", "stats/probes",
-    "build", "review", "judges/test_answers.py", "judges/test_sent.py", "judges/roster/test_source.py",
+    "build", "review", "judges/test_answers.py", "judges/roster/test_source.py",
     "figures/test_paper.py", "figures/test_training.py",
 )  # fmt: skip
 

@@ -152,5 +152,5 @@ def _shingles(texts: NDArray[np.object_]) -> list[str]:
 
 def is_pictured(cases: pd.DataFrame) -> NDArray[np.bool_]:
     """Return True for each case with an image."""
-    counts = cases["images"].map(len) if "images" in cases else np.zeros(len(cases))
-    return np.asarray(counts > 0, dtype=bool)
+    images = cases["images"] if "images" in cases else pd.Series([[]] * len(cases), dtype=object)
+    return np.array([len(names) > 0 for names in images], dtype=bool)
