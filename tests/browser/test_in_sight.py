@@ -100,6 +100,8 @@ def test_reviews_are_of_the_case_in_sight(new_page: NewPage, served: Served, ben
         rows = reviews_of(bench, hand.who).to_dict("records")
         assert len(rows) > ACTIONS // 40, "much of what is chosen is stored"
         assert [row for row in rows if not _meant(row, actions)] == []
+        about = {row["adjudication_id"]: row["case_id"] for row in rows}
+        assert all(about.get(row["supersedes"]) == row["case_id"] for row in rows if row["verdict"] == "withdrawn")
         verdicts = {row["verdict"] for row in rows}
         if hand.way != "keys":
             assert "withdrawn" in verdicts

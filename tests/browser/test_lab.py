@@ -17,7 +17,7 @@ from mrb_lib.review.records.store import open_store
 
 from .conftest import Watched, unhurried
 from .hostile import ATTACKS, harm, write_hostile
-from .pages import press
+from .pages import settled
 from .server import Served, lab_settings
 
 CASES = 60
@@ -214,10 +214,10 @@ def test_a_kernel_that_was_restarted_answers_nothing_and_the_explorer_says_so(op
     )
 
 
-def test_no_key_pressed_in_the_explorer_or_in_a_plain_case_edits_the_notebook(
+def test_no_key_pressed_in_a_view_edits_the_notebook_and_a_case_is_annotated_in_a_cell(
     new_page: Callable[..., Page], address: str, bench: Path
 ) -> None:
-    cells = ("1", _EXPLORER, _CASE, "2")
+    cells = ("1", _EXPLORER, _CASE, _ANNOTATION, "2")
     page = run_notebook(new_page(hasty=True), address, bench.parent, "keys", cells, bench)
     explorer, case = page.locator(".mrb-explorer"), page.locator(".mrb-case:not(.mrb-explorer .mrb-case)")
     expect(explorer.locator(".mrb-case[data-case]")).to_be_visible()
@@ -232,20 +232,17 @@ def test_no_key_pressed_in_the_explorer_or_in_a_plain_case_edits_the_notebook(
     for place in ("input", "summary", ".mrb-answer-text", ".mrb-wide"):
         keys_leave_the_notebook(page, case.locator(place).first, before)
 
-
-def test_a_case_is_annotated_in_a_cell_and_no_key_edits_the_notebook(
-    new_page: Callable[..., Page], address: str, bench: Path
-) -> None:
-    page = run_notebook(new_page(), address, bench.parent, "annotation", ("1", _ANNOTATION, "2"), bench)
-    page.locator(".mrb-person", has_text="Dr Lab").click()
-    desk, saved = page.locator(".mrb-desk"), page.locator(".mrb-saved")
+    annotation = page.locator(".mrb-annotate")
+    desk, saved = annotation.locator(".mrb-desk"), annotation.locator(".mrb-saved")
+    annotation.locator(".mrb-person", has_text="Dr Lab").click()
     expect(desk.locator(".mrb-view.mrb-live").first).to_be_visible()
-    page.wait_for_function(READY)
-    before = page.evaluate(STATE)
+    settled(page)
     desk.locator(".mrb-pick").first.click()
     expect(saved).to_contain_text("Saved: Accuracy, first")
-    press(page, "btjk")
-    expect(page.get_by_role("heading", name="Case 1 of 2")).to_be_visible()
+    for key in "btjk":
+        settled(page)
+        page.keyboard.press(key)
+    expect(annotation.get_by_role("heading", name="Case 1 of 2")).to_be_visible()
     expect(desk.locator(".mrb-state", has_text="✓ saved")).to_have_count(3)
     assert page.evaluate(STATE) == before
     with open_store(bench / "lab.sqlite", create=False) as store:

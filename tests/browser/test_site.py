@@ -317,12 +317,11 @@ def test_hostile_text_runs_nothing_and_keeps_the_layout(page: Page, hostile_site
     pages = [path.relative_to(hostile_site).as_posix() for path in sorted(made)]
     assert "behind/subfields-organ.html" in pages
     assert len(pages) > 10
+    page.set_viewport_size({"width": 400, "height": 900})
     for name in ("index.html", *pages):
         page.goto(address(hostile_site, name))
         page.evaluate(UNFOLD)
-        for width in (1280, 400):
-            page.set_viewport_size({"width": width, "height": 900})
-            assert harm(page) == [], f"{name}, {width} wide"
+        assert harm(page) == [], name
     page.goto(address(hostile_site))
     page.locator("#search").fill("<script>")
     expect(page.locator("#found")).to_contain_text("Found")
