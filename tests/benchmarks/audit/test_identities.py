@@ -15,6 +15,7 @@ def test_columns_that_may_identify_a_patient_are_named_at_import_and_by_check(tm
     rows = f"case_id,question,response_a,response_b,annotator,overall,{columns}\n1,q,a,b,r,A,{'x,' * len(NAMED)}y\n"
     (tmp_path / "one.csv").write_text(rows)
     done = CliRunner().invoke(app, ["import", "table", str(tmp_path / "one.csv"), str(tmp_path / "bench")])
-    assert f"column {NAMED[0]}: the name suggests" in done.stderr
+    for name in NAMED[:5]:  # an import prints the first of a kind
+        assert f"column {name}: the name suggests" in done.stderr
     named = [each.column for each in audit(tmp_path / "bench") if "identify a patient" in each.problem]
     assert named == NAMED
