@@ -21,7 +21,7 @@ def on(dimension: str) -> str:
 
 def opening(dimension: str) -> str:
     """The same at its beginning: "Overall", "On relevance"."""
-    return "Overall" if dimension == WHOLE else f"On {dimension}"
+    return {WHOLE: "Overall", "all": "Over all dimensions"}.get(dimension, f"On {dimension}")
 
 
 def main_rows(frame: pd.DataFrame, **values: str) -> pd.DataFrame:

@@ -254,6 +254,8 @@ def check_arguments(kind: type[TrainingArguments], recipe: Recipe, settings: Set
                 # A text may stand for a list of one, and of texts to choose from examples are listed: pissa_niter_16.
                 if not {"list_type", "literal_error"} & {one["type"] for one in error.errors()}:
                     raise _refusal(name, f"{key} = {value!r}: {error.errors()[0]['msg'].lower()}") from error
+    if int(str(recipe.adapter.get("r", 1))) < 1:  # which peft refuses only where it meets the weights
+        raise _refusal("adapter", "r must be at least 1")
     _arguments(kind, recipe, Path(), 1, torch.device("cuda" if has_gpu else "cpu"), torch.float32)
 
 

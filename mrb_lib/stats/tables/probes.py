@@ -67,7 +67,7 @@ def expectations_broken(rows: pd.DataFrame) -> str:
         unclear = len(expected) - len(broken) - kept
         said.append(
             f"{where}, judges significantly break what a probe expects in {len(broken)} of {len(expected):,} pairs of "
-            f"judge and probe (corrected over all of them). In {kept} pairs they meet it within the margin"
+            f"judge and probe (corrected over all). They meet it within the margin in {kept}"
             f"{f'; for the other {unclear} we cannot tell' if unclear else ''}."
         )
         for _, most in broken[broken["expected"].eq("same")].nlargest(1, "changed").iterrows():
