@@ -50,7 +50,7 @@ def test_coverage_of_annotators_judges_and_their_difference() -> None:
 
 def test_innocent_judges_are_seldom_accused() -> None:
     """Twelve judges who err as the annotators do: any of them is called below or above in about 5% of benchmarks."""
-    generator, benchmarks, n, judges = np.random.default_rng(5), 250, 200, 12
+    generator, benchmarks, n, judges = np.random.default_rng(5), 400, 200, 12
     truth = generator.integers(0, 2, (benchmarks, n))
     labels = np.where(generator.random((3 + judges, benchmarks, n)) < 0.85, truth, 1 - truth)
     people, panel = frame_of(labels[:3]), panel_of(labels[3:])

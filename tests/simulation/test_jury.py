@@ -8,24 +8,34 @@ import pytest
 from scipy import stats
 
 from mrb_lib.stats import intervals
+from mrb_lib.stats.dawid_skene import em, label_counts
 from mrb_lib.stats.estimation import Sampling, estimate, mean
 from mrb_lib.stats.estimation import drawn as resamples
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.scoring import score
-from mrb_lib.stats.tables.jury import Members, folds, joined, juries_of
+from mrb_lib.stats.tables.jury import Members, folds, joined, juries_of, weights
 from mrb_lib.stats.verdicts import Verdicts
 from tests.stats.small_tables import jury
 
-from .panels import covers_as_claimed, inside, tables_of
+from .panels import cases_of, covers_as_claimed, frame_of, inside
+from .panels import panel_of as panel_of_codes
 
 N = 20_000
 N_CASES, BENCHMARKS, PIECES = 100, 1000, 4
 SKILL = np.array([0.75, 0.65, 0.65])
+PATTERNS = np.array(list(itertools.product([False, True], repeat=3)))
+
+
+def panel_of(right: np.ndarray) -> tuple[Panel, np.ndarray]:
+    """Verdicts in order AB of who is right on what, shape (judges, benchmarks, cases), and labels at random."""
+    label = np.random.default_rng(99).integers(0, 2, right.shape[1:])
+    return panel_of_codes(np.where(right, label, 1 - label)), label
 
 
 def tables(right: np.ndarray) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
-    """Tables of who is right on what, shape (judges, benchmarks, cases), and labels at random."""
-    return tables_of(right, np.random.default_rng(99).integers(0, 2, right.shape[1:]))
+    """As `panel_of`, with tables of the gold labels and of the cases."""
+    panel, label = panel_of(right)
+    return panel, frame_of(label), cases_of(right.shape[2])
 
 
 def accuracies(rows: pd.DataFrame) -> pd.Series:
@@ -69,27 +79,35 @@ def test_judges_that_err_together_are_worth_one() -> None:
     assert accuracies(jury(*tables(right), resamples=0))["majority"] == pytest.approx(0.7, abs=0.015)
 
 
+def accuracy_of_rule(right: np.ndarray) -> np.ndarray:
+    """The accuracy of a jury that is right, or not, by who of its members is: `right` has shape (..., 8)."""
+    return np.asarray(right @ np.where(PATTERNS, SKILL, 1 - SKILL).prod(axis=1))
+
+
 def estimates(number: int) -> dict[str, tuple[np.ndarray, float | np.ndarray]]:
     """What some benchmarks of three judges of .75, .65 and .65 say, shape (n, benchmarks), and the truth.
 
-    Pairs are right where both members are. Of a judge that was chosen, the truth of a benchmark is the accuracy of
-    the very judges that were chosen.
+    Pairs are right where both members are. Of juries that were chosen or weighted, the truth of a benchmark is
+    the accuracy of the very judges that were chosen, and of the weights that were found.
     """
     n = N_CASES
     right = np.random.default_rng((n, number)).random((3, BENCHMARKS // PIECES, n)) < SKILL[:, None, None]
-    (panel, gold, _), fold = tables(right), folds(np.arange(n), 0)
-    labels, verdicts = gold["choice"].eq("B").to_numpy().reshape(-1, n).T * 1, Verdicts.of(panel)
-    every = [Members.of(verdicts, benchmark) for benchmark in range(labels.shape[1])]
+    (panel, label), fold = panel_of(right), folds(np.arange(n), 0)
+    labels, verdicts = label.T, Verdicts.of(panel)
+    every = [Members.of(verdicts, benchmark) for benchmark in range(len(label))]
     made = [juries_of(members, labels, "official", fold) for members in every]
     scores = np.stack([score(judges, labels, "official").score for judges, _ in made], axis=1)
-    second, majority, one = scores[..., 1], scores[..., 3], scores[..., -1]
+    singles, (majority, by_weight, model, one) = scores[..., :3], np.moveaxis(scores[..., 3:], 2, 0)
     joins = [joined(members, labels, "official", 0) for members in every]
     a, b = SKILL[:2]
     whole = a * b * b + 2 * a * b * (1 - b) + (1 - a) * b * b
+    shares, votes = np.bincount(fold) / len(fold), 2.0 * PATTERNS - 1.0
+    weight = np.stack([weights(members, own, fold) for members, own in zip(every, label, strict=True)], axis=2)
+    ahead = np.einsum("fjd,sj->fds", weight, votes) > 1e-9
     best = SKILL[np.stack([chosen for _, chosen in made])][:, fold].mean(axis=1)
     return {
         "majority": (majority, whole),
-        "to_second": (majority - second, whole - b),
+        "to_second": (majority - singles[..., 1], whole - b),
         # Of six orders the first judge is in each place twice.
         "shapley": (
             np.stack([shapley[:, 0] for shapley, _, _ in joins], axis=1),
@@ -97,6 +115,8 @@ def estimates(number: int) -> dict[str, tuple[np.ndarray, float | np.ndarray]]:
         ),
         "random_1": (np.stack([by_size[:, 0] for _, by_size, _ in joins], axis=1), (a + 2 * b) / 3),
         "random_2": (np.stack([by_size[:, 1] for _, by_size, _ in joins], axis=1), (2 * a * b + b * b) / 3),
+        "weighted": (by_weight, shares @ accuracy_of_rule(ahead)),
+        "dawid_skene": (model, dawid_skene_truth(panel)),
         "best_single": (one, best),
         "crossfit_difference": (majority - one, whole - best),
     }
@@ -104,7 +124,7 @@ def estimates(number: int) -> dict[str, tuple[np.ndarray, float | np.ndarray]]:
 
 DIFFERENCES = {"to_second", "shapley", "crossfit_difference"}
 # Where the choice is nearly a toss-up, folds that choose for each other vary together; see the notes of `jury`.
-CHOSEN = {"best_single", "crossfit_difference"}
+CHOSEN = {"weighted", "dawid_skene", "best_single", "crossfit_difference"}
 
 
 def test_coverage() -> None:
@@ -124,3 +144,17 @@ def test_coverage() -> None:
     fixed = [value for name, value in share.items() if name not in CHOSEN]
     assert covers_as_claimed(*fixed, trials=BENCHMARKS), share
     assert all(0.89 <= value <= 0.98 for value in share.values()), share
+
+
+def dawid_skene_truth(panel: Panel) -> np.ndarray:
+    """The accuracy of the labels that the model gives to each of the eight patterns, in each benchmark."""
+    patterns = PATTERNS.astype(int)
+    item = np.tensordot([4, 2, 1], panel.choice[..., 0, 0], axes=1)
+    times = np.stack([np.bincount(row, minlength=8) for row in item]).astype(float)
+    posterior = em(label_counts(patterns, 3), times, tolerance=1e-6, iterations=500).posterior
+    truth = np.zeros(len(times))
+    for label in (0, 1):
+        others = np.delete(posterior, label, axis=2).max(axis=2)
+        chance = np.where(patterns == label, SKILL, 1 - SKILL).prod(axis=1)
+        truth += 0.5 * (posterior[:, :, label] > others + 1e-9) @ chance
+    return truth
