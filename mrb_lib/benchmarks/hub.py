@@ -6,6 +6,7 @@ Where it is, whether it may be asked, and what its errors mean.
 import logging
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,14 +15,13 @@ from typing import Any, Literal
 
 from mrb_lib.benchmarks.formats.base import Imported
 from mrb_lib.benchmarks.formats.official import read
-from mrb_lib.tables.errors import InputError, MrbError, RunError, without_secrets
+from mrb_lib.tables.errors import InputError, MrbError, RunError, shortened, without_secrets
 
 TIMEOUT_S = 10.0
 REPO = "Nandzy/Med-RewardBench"
 GROUND_TRUTH = "pair_gt_all"
 # Data and its description only: nothing that a program would run, and no pickles.
 PATTERNS = ("*.jsonl", "*.parquet", "*.json", "README*", "LICENSE*")
-_SHOWN_FILES = 20
 _ADDRESS = re.compile(r"https?://([^@/\s]*@)?([\w.-]+|\[[\da-f:.]+\])(:\d+)?(/\S*)?", re.IGNORECASE)
 _REPO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
@@ -99,7 +99,10 @@ def fetch(
     """
     # Imported here, because this library reads its environment when it is imported.
     from huggingface_hub import HfApi, constants, get_cached_repo_tree, snapshot_download
+    from huggingface_hub.utils.tqdm import disable_progress_bars
 
+    if not sys.stderr.isatty():
+        disable_progress_bars()
     endpoint, offline = hub_endpoint(), is_offline()
     constants.HF_HUB_DISABLE_TELEMETRY = True
     if endpoint is not None:
@@ -130,7 +133,7 @@ def _data_root(names: Sequence[str], repo: str) -> PurePosixPath:
     roots = {folder.parent for folders in parents for folder in folders if folder.name == GROUND_TRUTH}
     if len(roots) == 1:
         return roots.pop()
-    shown = ", ".join(sorted(names)[:_SHOWN_FILES]) + (", ..." if len(names) > _SHOWN_FILES else "")
+    shown = shortened(", ".join(sorted(names)), 300)
     raise InputError(
         f"{repo}: has {len(roots)} folders {GROUND_TRUTH}, so it is not in the official layout; its {len(names)} "
         f"files: {shown}; download it with `hf download --repo-type dataset {repo} --local-dir FOLDER`, and use "

@@ -221,8 +221,7 @@ def split(
     if fold is not None:
         out = out.assign(fold=fold)
     rule: dict[str, object] = {"by": units.by, "test": test, "validation": validation, "seed": seed}
-    rule |= {"folds": folds} if folds is not None else {}
-    rule |= {"join_texts": True} if join_texts else {}
+    rule |= {name: value for name, value in {"folds": folds, "join_texts": join_texts}.items() if value}
     rule |= {f"n_{name}": int((out[SPLIT] == name).sum()) for name in SPLITS}
     rule |= {"n_units": units.n, "digest": split_digest(out)}
     meta = replace(benchmark.meta, extra={**benchmark.meta.extra, SPLIT: rule})

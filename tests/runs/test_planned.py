@@ -102,7 +102,7 @@ def test_a_judge_that_cannot_start_fails_alone(
     [failed] = error.value.failed
     assert failed.judge == "random"
     assert "needs ray; install it with `pip install 'mrb-workbench[scaleout]'`" in failed.reason
-    with pytest.raises(InputError, match="a budget: servers are asked by engine"):
+    with pytest.raises(InputError, match="a budget: needs engine local"):
         PlannedJudge("first", Settings(budget=5.0, price_prompt=1.0, price_completion=1.0), engine="ray")
 
 

@@ -327,7 +327,7 @@ def split_flat(
     if is_judged and verdict_columns:
         raise InputError(f"--verdicts: {source} names its judges in the column judge; leave the option out.")
     flat = _with_case_ids(flat, source, findings)
-    named = [name for name in names if name == "choice" or is_dimension(name)]
+    named = [name for name in names if name == "choice" or spelling_key(name) in DIMENSIONS]
     labels = [] if is_judged else [name for name in named if name not in verdict_columns]
     of_rows = {*labels, *_LABELS, *(_OF_VERDICTS if is_judged else ())}.difference(verdict_columns)
     shared: list[str] = []
@@ -369,14 +369,9 @@ def refuse_incomplete(cases: pd.DataFrame, needed: Sequence[str], file: str) -> 
         raise InputError(f"{file}: has no columns {', '.join(missing)}; name them with {example}; it has {columns}.")
 
 
-def is_dimension(name: str) -> bool:
-    """Return True if a column is named after one of the standard dimensions, however it is spelled."""
-    return spelling_key(name) in DIMENSIONS
-
-
 def long_labels(frame: pd.DataFrame) -> pd.DataFrame:
     """Return annotations with a row per dimension, where the source may have a column per dimension."""
-    wide = [str(name) for name in frame.columns if is_dimension(str(name))]
+    wide = [str(name) for name in frame.columns if spelling_key(str(name)) in DIMENSIONS]
     if "choice" in frame or not wide:
         return frame
     kept = [name for name in frame.columns if name not in wide]
