@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from .pages import settled
 from .server import Served
 
-ACTIONS, FEW = 500, 150
+ACTIONS, FEW = 400, 150
 """What each hand does at least, and at a desk that another test has been at: keys, clicks and taps."""
 
 # After every frame what is in sight is noted. A key is about the last frame before it, a click that chooses something
