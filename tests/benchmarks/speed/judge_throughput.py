@@ -1,4 +1,4 @@
-"""How fast `packed` judges, and at which share of what the device can do. SIMULATED data.
+"""How fast the ways of judging are beside each other: one run, one model, the same cases. SIMULATED data.
 
     python tests/benchmarks/speed/judge_throughput.py            # a ~60 M model on the CPU, or
                                                            # Qwen2.5-VL-7B's architecture on a GPU
@@ -15,8 +15,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 import torch
 import transformers
 from PIL import Image
@@ -26,7 +28,9 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.demo import write_demo
 from mrb_lib.judges.local.attention import use_own_attention
+from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.checkpoint import load_checkpoint as load_weights
+from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.tree import Tree
 from mrb_lib.judges.local.weights import Weights
@@ -108,14 +112,33 @@ def large_model(folder: Path, texts: list[str], device: str = "cuda") -> Weights
     return Weights(model.eval(), little.tokenizer, processor, (torch.device(device),), little.marks)
 
 
-def timed(plan: Plan, batch: int, prepare: Callable[[np.ndarray], Callable[[], object]]) -> float:
+def shorter(cases: pd.DataFrame, words: int) -> pd.DataFrame:
+    """The cases, with responses cut after so many words."""
+    cut = {name: cases[name].str.split().str[:words].str.join(" ") for name in ("response_a", "response_b")}
+    return cases.assign(**cut)
+
+
+def timed(
+    cases: pd.DataFrame, benchmark: Benchmark, batch: int, prepare: Callable[[Plan, np.ndarray], Callable[[], object]]
+) -> float:
     """Cases per second of the functions that `prepare` makes of batches beforehand; one of two cases warms up."""
-    prepare(np.arange(2 * plan.per_case))()
-    ready = [prepare(numbers) for numbers in plan.batches(np.arange(len(plan)), batch)]
+    plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
+    prepare(plan, np.arange(2 * plan.per_case))()
+    ready = [prepare(plan, numbers) for numbers in plan.batches(np.arange(len(plan)), batch)]
     start = time.perf_counter()
     for answer in ready:
         answer()
-    return len(plan) / plan.per_case / (time.perf_counter() - start)
+    return len(cases) / (time.perf_counter() - start)
+
+
+def from_rows(judge: LocalJudge) -> Callable[[Plan, np.ndarray], Callable[[], object]]:
+    """From rows to verdicts."""
+    return lambda plan, numbers: lambda: judge.judge(to_shown_frame(plan.rows(numbers)))
+
+
+def _trees(judge: PackedJudge, plan: Plan, numbers: np.ndarray) -> list[Tree]:
+    shown = to_shown_frame(plan.rows(numbers))
+    return [case.prompts for case in judge.cases(VerdictRows(shown), shown) if isinstance(case.prompts, Tree)]
 
 
 def matmul_rate(device: torch.device, dtype: torch.dtype) -> float:
@@ -126,8 +149,8 @@ def matmul_rate(device: torch.device, dtype: torch.dtype) -> float:
     return 2 * n**3 / min(timer.timeit(4).median for _ in range(8))
 
 
-def measure(n: int, batch: int) -> None:
-    """Print cases per second, and the share of the matmul rate at which unique tokens are read."""
+def compare(n: int, batch: int, words: int | None) -> None:
+    """Print cases per second of the three ways, and their ratios."""
     on_gpu = torch.cuda.is_available()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -142,30 +165,58 @@ def measure(n: int, batch: int) -> None:
         benchmark = replace(benchmark, cases=benchmark.cases.head(n))
         held = (large_model if on_gpu else small_model)(folder / "model", texts)
         source = WeightsSource(folder / "model", "random")
-        packed = PackedJudge(JudgeRequest(ENTRY, Settings(), benchmark.images, source))
-        packed._loaded = held
-        packed.load()
+
+        def ready(kind: Callable[..., LocalJudge], settings: Settings | None = None) -> LocalJudge:
+            judge = kind(JudgeRequest(ENTRY, settings or Settings(), benchmark.images, source))
+            judge._loaded = held
+            judge.load()
+            return judge
+
+        packed = ready(PackedJudge)
+        assert isinstance(packed, PackedJudge)
+        cases = shorter(benchmark.cases, words) if words else benchmark.cases
+        from_packed = from_rows(packed)
         parameters = sum(p.numel() for p in held.model.parameters())
         print(
             f"{parameters / 1e6:.0f} M parameters, {held.model.dtype}, {packed.device}, {n} cases, batches of {batch}"
         )
-        plan = Plan(benchmark.cases, benchmark.meta.dimensions, ("AB", "BA"))
-        shown = to_shown_frame(plan.rows(np.arange(len(plan))))
-        trees = [case.prompts for case in packed.cases(VerdictRows(shown), shown) if isinstance(case.prompts, Tree)]
-        n_tokens = np.mean([tree.n_tokens for tree in trees])
-        n_prompt = np.mean([len(tree.trunk) + len(tree.branches[0]) + len(tree.leaves[0][0]) for tree in trees])
+        n_tokens, n_prompt = _unique_tokens(packed, cases, benchmark)
         print(f"a prompt has {n_prompt:.0f} tokens on average, a case's tree {n_tokens:.0f}", flush=True)
+        speeds = [timed(cases, benchmark, batch, from_packed)]
+
+        def beside(name: str, speed: float) -> None:
+            # A pass of `packed` is short, and a machine's speed changes: it is timed before and after each other way.
+            speeds.append(timed(cases, benchmark, batch, from_packed))
+            around = float(np.mean(speeds[-2:]))
+            print(f"{name}: {speed:.3f} cases/s; packed {around:.3f}, {around / speed:.1f} times as fast", flush=True)
+
+        # Replies run to their full length, as replies of real models of that length would.
+        with patch.object(Weights, "ends", property(lambda self: [])):
+            # The prompt that says as much as that of `packed`: with the dimensions defined.
+            replies = ready(GenerativeJudge, Settings(max_new_tokens=80, prompt="rubric"))
+            beside("(a) JSON of 80 tokens", timed(cases, benchmark, batch, from_rows(replies)))
+            reasoned = ready(GenerativeJudge, Settings(max_new_tokens=400, prompt="reasoned"))
+            beside("(d) reasons of 400 tokens", timed(cases, benchmark, batch, from_rows(reasoned)))
+        fastest = float(np.mean(speeds))
+        print(f"(c) packed: {fastest:.3f} cases/s, from {min(speeds):.3f} to {max(speeds):.3f}", flush=True)
         rate = matmul_rate(held.model.device, held.model.dtype)
         body = parameters - held.model.get_input_embeddings().weight.numel()
         share = n_tokens * 2 * body / rate
-        print(f"matmul {rate / 1e12:.2f} TFLOP/s")
-        in_turn = timed(plan, batch, lambda rows: lambda: packed.judge(to_shown_frame(plan.rows(rows))))
+        print(f"matmul {rate / 1e12:.2f} TFLOP/s; packed reads its unique tokens at {share * fastest:.0%} of that")
         # What the device does, with every case made ready beforehand, as a pool of workers has it.
-        alone = timed(plan, batch, lambda rows: packed.prepare(to_shown_frame(plan.rows(rows))))
-        for name, speed in (("in turn", in_turn), ("beforehand", alone)):
-            print(f"cases made ready {name}: {speed:.3f} cases/s, {share * speed:.0%} of the matmul rate", flush=True)
+        alone = timed(cases, benchmark, batch, lambda plan, rows: packed.prepare(to_shown_frame(plan.rows(rows))))
+        print(f"with cases made ready beforehand: {alone:.3f} cases/s, {share * alone:.0%}", flush=True)
         if on_gpu:
             print(f"peak memory {torch.cuda.max_memory_allocated() / 1e9:.1f} GB")
+
+
+def _unique_tokens(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark) -> tuple[float, float]:
+    """Mean tokens of a case's tree, and of one prompt."""
+    plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
+    found = _trees(judge, plan, np.arange(len(plan)))
+    return float(np.mean([t.n_tokens for t in found])), float(
+        np.mean([len(t.trunk) + len(t.branches[0]) + len(t.leaves[0][0]) for t in found])
+    )
 
 
 if __name__ == "__main__":
@@ -173,5 +224,8 @@ if __name__ == "__main__":
     gpu = torch.cuda.is_available()
     parser.add_argument("--cases", type=int, default=128 if gpu else 16)
     parser.add_argument("--batch", type=int, default=16 if gpu else 4)
+    parser.add_argument(
+        "--words", type=int, default=None if gpu else 45, help="after which responses are cut; 0: never"
+    )
     chosen = parser.parse_args()
-    measure(chosen.cases, chosen.batch)
+    compare(chosen.cases, chosen.batch, chosen.words)

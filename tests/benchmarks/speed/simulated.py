@@ -2,13 +2,15 @@
 
 import resource
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.tables.schema import CHOICES, DIMENSIONS, ORDERS, ORGAN_DEPARTMENT, ORGANS
+from mrb_lib.verdicts.store import save_imported
 
 PAPER_CASES, PAPER_JUDGES = 1_026, 32
 _ANNOTATORS = 3
@@ -85,3 +87,14 @@ def verdicts(made: Benchmark, latent: np.ndarray, judges: int, seed: int = 1) ->
                 "completion_tokens": 10.0,
             }
         )
+
+
+def write(folder: Path, n: int, judges: int) -> None:
+    """Write a benchmark and its runs as `mrb import` would."""
+    made, latent = benchmark(n)
+    folder.mkdir(parents=True)
+    save(made, folder)
+    text = ("judge", "case_id", "dimension", "order", "probe", "choice")
+    for frame in verdicts(made, latent, judges):
+        plain = frame.astype(dict.fromkeys(text, "str"))
+        save_imported(plain, folder / "runs", benchmark=made.meta.name, kind="simulated", source="SIMULATED")
