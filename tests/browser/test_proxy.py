@@ -24,14 +24,15 @@ PATH = "/user/me/proxy/8000"
 
 
 class _Passing(RequestHandler):
-    """Passes a request on without the proxy's own path, and answers nothing else."""
+    """Passes a request on, with or without the proxy's own path, and answers nothing else."""
 
     async def get(self, rest: str) -> None:
         body = self.request.body if self.request.method == "POST" else None
         kept = {name: value for name, value in self.request.headers.get_all() if name not in ("Connection", "Host")}
         query = f"?{self.request.query}" if self.request.query else ""
+        path = self.request.path if self.settings["keeps_path"] else rest
         answer = await AsyncHTTPClient().fetch(
-            f"http://127.0.0.1:{self.settings['port']}{rest}{query}", method=self.request.method, body=body,
+            f"http://127.0.0.1:{self.settings['port']}{path}{query}", method=self.request.method, body=body,
             headers={**kept, "Host": self.request.host}, raise_error=False, follow_redirects=False,
         )  # fmt: skip
         self.set_status(answer.code)
@@ -51,19 +52,19 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def _behind_a_proxy(bench: Path) -> Iterator[str]:
+def _behind_a_proxy(app: str, bench: Path, *options: str, keeps_path: bool) -> Iterator[str]:
     """The address of an app behind a proxy that listens on another port, as `--base-url` prints it."""
     socket, port = bind_unused_port()
     loops, started = list[IOLoop](), threading.Event()
     free, own = bind_unused_port()
     free.close()
-    options = ("--base-url", f"http://127.0.0.1:{port}{PATH}/", "--port", str(own))
-    with Served("review", bench, *options) as served:
+    options = ("--base-url", f"http://127.0.0.1:{port}{PATH}/", "--port", str(own), *options)
+    with Served(app, bench, *options) as served:
 
         def run() -> None:
             loop = IOLoop(make_current=True)
             loops.append(loop)
-            server = HTTPServer(Application([(f"{PATH}(/.*)", _Passing)], port=own))
+            server = HTTPServer(Application([(f"{PATH}(/.*)", _Passing)], port=own, keeps_path=keeps_path))
             server.add_sockets([socket])
             loop.add_callback(started.set)
             loop.start()
@@ -78,9 +79,21 @@ def _behind_a_proxy(bench: Path) -> Iterator[str]:
         thread.join(20)
 
 
+def test_annotations_are_kept_where_the_path_is_kept(page: Page, bench: Path) -> None:
+    with _behind_a_proxy("annotate", bench, "--annotators", "Dr A", keeps_path=True) as address:
+        page.goto(address)
+        page.locator(".mrb-person", has_text="Dr A").click()
+        page.locator(".mrb-pick").first.click()
+        expect(page.locator(".mrb-saved")).to_contain_text("Saved")
+        expect(page.locator(".mrb-view.mrb-live").first).to_be_visible()
+        assert page.url.endswith(f"{PATH}/")
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        assert len(store.answers(load(bench).meta.name)) == 1
+
+
 def test_reviews_are_kept_where_the_path_is_taken_away(page: Page, bench: Path) -> None:
     second = load(bench).cases["case_id"].iloc[1]
-    with _behind_a_proxy(bench) as address:
+    with _behind_a_proxy("review", bench, keeps_path=False) as address:
         explorer(page, address, who="Dr B")
         assert page.url.partition("#")[0].endswith(f"{PATH}/"), "the token is out of sight"
         press(page, "j")

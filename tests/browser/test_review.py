@@ -12,8 +12,9 @@ from playwright.sync_api import Page, expect
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.failures.query import Query, to_fragment
 from mrb_lib.review.records.marks import CaseTag, SavedView
-from mrb_lib.review.records.questions import REASONS
+from mrb_lib.review.records.questions import QUESTIONS, REASONS, Question
 from mrb_lib.review.records.store import open_store
+from tests.review.records.earlier import write_version_4
 
 from .axe import violations, violations_in_both_schemes
 from .hand import WAYS, Hand
@@ -329,6 +330,54 @@ def test_a_tag_begun_at_a_case_lands_on_no_other(new_page: NewPage, served: Serv
     expect(page.locator(".mrb-tag-list li")).to_have_text(["stab1" + GONE])
     assert tags_of(bench, "Dr Haste") == [[ids[-1], "stab1"]]
     assert reviews_of(bench, "Dr Haste").empty
+
+
+def test_what_was_typed_is_still_there_after_another_case_for_who_typed_it(new_page: NewPage, served: Served) -> None:
+    page = explorer(new_page(), served.address, "case=sim-000008", "Cy")
+    press(page, "3n")
+    page.keyboard.type("half a thought")
+    press(page, ("Escape", "j"))
+    expect(page.locator(".mrb-title")).to_have_text("Case sim-000009")
+    expect(page.get_by_label("Note")).to_have_value("")
+    page.keyboard.press("k")
+    expect(page.get_by_label("Note")).to_have_value("half a thought")
+    expect(page.locator(".mrb-saved")).to_contain_text("Not saved yet")
+    page.get_by_role("button", name="Sign out").click()
+    sign_in(page, "Di")
+    expect(page.get_by_label("Note")).to_have_value("")
+    page.get_by_role("button", name="Sign out").click()
+    sign_in(page, "Cy")
+    expect(page.get_by_label("Note")).to_have_value("half a thought")
+    page.get_by_role("button", name="Sign out").click()
+
+
+def _two_more_questions() -> None:
+    options = ("none", "possible", "very_serious")
+    QUESTIONS.append(Question("danger", "Could this harm a patient?", options, keys="PUY"))
+    QUESTIONS.append(Question("seen", "What did you look at?", ("image", "answers"), several=True))
+
+
+def test_a_question_added_in_one_place_is_on_the_form(new_page: NewPage, bench: Benchmark, tmp_path: Path) -> None:
+    """The server adds an entry to the list as it starts; the store is of version 4."""
+    store = tmp_path / "reviews.sqlite"
+    write_version_4(store, bench.meta.name)
+    with Served("review", path_of(bench), "--store", str(store), first=_two_more_questions) as served:
+        page = explorer(new_page(), served.address, "case=sim-000004&judge=longer&dimension=overall", "Dr. New")
+        danger, seen = (page.locator(f"[data-field={field}]") for field in ("danger", "seen"))
+        expect(page.get_by_role("group", name="Could this harm a patient?").get_by_role("radio")).to_have_count(3)
+        press(page, "1y")
+        expect(page.get_by_label("very serious")).to_be_checked()
+        page.get_by_label("answers", exact=True).check()
+        press(page, ("Escape", "?"))
+        expect(page.get_by_role("dialog")).to_contain_text("danger: none, possible, very serious")
+        page.keyboard.press("Escape")
+        assert violations_in_both_schemes(page) == []
+        page.keyboard.press("s")
+        expect(page.locator(".mrb-history li")).to_have_text(re.compile("danger: very serious; seen: answers"))
+        page.reload()
+        expect(danger.nth(2)).to_be_checked()
+        expect(seen.nth(1)).to_be_checked()
+    assert store.with_name("reviews.sqlite.v4-backup").is_file()
 
 
 def test_a_filter_chosen_just_before_somebody_signs_in_holds(page: Page, served: Served, bench: Benchmark) -> None:
