@@ -35,6 +35,9 @@ _REFUSED = str(Path(__file__).parent / "refused")
 sys.modules.setdefault("rfc3987_syntax", None)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_REFUSED, os.environ.get("PYTHONPATH")]))
 
+# It reads the environment once, as it is imported: not after a test has set HF_HUB_OFFLINE for a command.
+importlib.import_module("huggingface_hub.constants")
+
 _LOUD = 3.0
 _LONG_S, _begun = 0.1, 0.0
 
