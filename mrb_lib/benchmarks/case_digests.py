@@ -1,4 +1,4 @@
-"""By what a case is known again, whatever it is called: a digest of its question, its responses and its images.
+"""Digests that recognise a case under any id: of its question, its responses and its images.
 
 Cases about one item, an image with its question to which several responses were compared in pairs, share a key.
 """

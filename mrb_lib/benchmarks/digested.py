@@ -43,7 +43,7 @@ def has_digest(content: bytes) -> bool:
     """
     start = content.rfind(DIGEST_KEY) + len(DIGEST_KEY) + _GAP
     if DIGEST_KEY in content and content[start : start + len(_BLANK)] != _digest(content, start):
-        raise ValueError("its content is not what its checksum was made of")
+        raise ValueError(f"its checksum differs; a program that edits it must drop the metadata {DIGEST_KEY.decode()}")
     return DIGEST_KEY in content
 
 

@@ -301,7 +301,7 @@ def rule_in_words(benchmark: Benchmark, rule: str, dimension: str | None = None)
 
 
 def votes_behind(gold: pd.DataFrame) -> str:
-    """What the labels of a gold table are: "majority of 2 or 3 annotators' labels", or with pluralities among them.
+    """Describe the labels of a gold table: "majority of 2 or 3 annotators' labels", or with pluralities among them.
 
     Parameters
     ----------

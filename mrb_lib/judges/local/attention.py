@@ -75,7 +75,7 @@ class TreeLayout:
         return self._segments[device]
 
     def masks(self, window: int | None, device: torch.device) -> list[torch.Tensor]:
-        """What may attend to what in each tree, bool of shape (queries, keys); made once for each device."""
+        """The mask of each tree, bool of shape (queries, keys): where a query attends; made once for each device."""
         key = window, device
         if key not in self._masks:
             pairs = zip(self.cases, self.paths, strict=True)

@@ -19,6 +19,10 @@ from mrb_lib.stats.tables.agreement import COEFFICIENTS, agreement_of
 from mrb_lib.stats.verdicts import labels_of
 
 REVIEWERS, REASONS, ANSWERS = "reviewers", "reasons", "answers"
+_OWN = {
+    "adjudication_id", "benchmark", "case_fingerprint", "case_id", "dimension", "reviewer", "verdict", "choice",
+    "judge", REASONS, "regions", "note", "supersedes", "created",
+}  # fmt: skip
 ALL_DIMENSIONS = "all"
 NOT_REVIEWED = "no label was reviewed"
 NO_REASON = "no reason given"
@@ -125,9 +129,9 @@ def _reasons(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
 def _answers(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
     """Make one row per judge, question of the form and option, beside the reasons; without a judge, `judge` is null.
 
-    The columns of the questions stand between `judge` and `regions`.
+    Each column of the reviews that is not one of `_OWN` is a question.
     """
-    asked = [name for name in marks.loc[:, "judge":"regions"].columns[1:-1] if name != REASONS]
+    asked = [name for name in marks if name not in _OWN]
     about = marks.melt(["case_id", "judge"], asked, "question", "answer").explode("answer").dropna(subset="answer")
     rows = _shares(analysis, about.fillna({"judge": ""}), ["judge", "question"], "answer")
     return rows.assign(judge=rows["judge"].replace("", None), part=ANSWERS)

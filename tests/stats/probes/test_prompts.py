@@ -31,7 +31,7 @@ def test_accuracy_is_compared_as_in_the_table_significance(cluster: str) -> None
     options = {"by": "organ", "cluster": cluster, "resamples": 200, "seed": 4}
     rows = templates(VERDICTS, GOLD, CASES, prompts=PROMPTS, **options)
     three = VERDICTS[VERDICTS["judge"] != "y"]
-    pairs = small.significance(three, GOLD, CASES, **options)  # type: ignore[arg-type]  # likewise
+    pairs = small.significance(three, GOLD, CASES, **options)  # type: ignore[arg-type]  # options of several types
     keys = ["judge_1", "judge_2", "dimension", "by", "subfield"]
     mine = rows.dropna(subset="judge_2").sort_values(keys).reset_index(drop=True)
     theirs = (
